@@ -413,3 +413,13 @@ def test_a_batch_id_reads_back_as_its_number(number: int) -> None:
 
 def test_other_names_are_no_batch_numbers() -> None:
     assert [batch_number(name) for name in ("", "offload_", "offload_x", "7", "offload_٣", "xoffload_1")] == [0] * 6
+
+
+def test_of_what_was_purged_the_fold_holds_no_copy_wherever_it_was_seen_or_went_since() -> None:
+    once, again, other = item("a", "a text that goes", 0), item("a", "what it was before", 0), item("b", "stays", 1)
+    purge = PurgedEvent(w="w2", n=1, rev=1, batch_ids=(), item_ids=("a",), keys=(once.sha256,))
+    for events in ([seen(1, once)], [seen(1, again), seen(2, once)], [seen(1, once), seen(2, again)]):
+        fold = Fold([*events, seen(3, other), purge])
+        assert "a text that goes" not in str(fold.states)
+        assert fold.states["a"].versions[once.sha256].item.purged and fold.states["a"].present
+        assert fold.states["b"].current == other

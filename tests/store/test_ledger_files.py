@@ -9,6 +9,7 @@ import secrets
 import signal
 import subprocess
 import sys
+import tracemalloc
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock, Thread
@@ -17,14 +18,16 @@ from zlib import crc32
 import msgspec
 import pytest
 
+from palimpsest_mcp.context.fold import Fold
 from palimpsest_mcp.errors import InvalidArgument, LockTimeout, PassInProgress, RevConflict, StoreUnusable, WriteFailed
-from palimpsest_mcp.models.events import Applied, Event, Pinned, SessionKey
+from palimpsest_mcp.models.events import Applied, Event, Pinned, Seen, SessionKey
+from palimpsest_mcp.models.items import Action, Item, content_sha256
 from palimpsest_mcp.store import DiskStore
 from palimpsest_mcp.store.appender import Appender, Shelf
 from palimpsest_mcp.store.home import Home
 from palimpsest_mcp.store.ledger import LedgerFiles
 from palimpsest_mcp.store.real_disk import RealDisk
-from palimpsest_mcp.store.segments import encode
+from palimpsest_mcp.store.segments import encode, encode_all
 from palimpsest_mcp.testing.contract_values import S1, applied, info_of, pinned, seen
 from palimpsest_mcp.testing.simulated_disk import SimulatedDisk
 
@@ -539,3 +542,59 @@ def test_two_processes_that_decide_at_once_never_share_a_revision(tmp_path: Path
     events = ledger_on(RealDisk(), tmp_path).read(S1).events
     assert sorted(getattr(event, "rev", 0) for event in events) == list(range(1, 46))
     assert len(set(numbers(events))) == 45
+
+
+async def test_a_segment_is_read_whole_where_a_line_or_a_step_of_several_is_longer_than_what_is_read_at_once(
+    tmp_path: Path,
+) -> None:
+    long = ["a" * 700_000, "b" * 2_500_000, "c" * 10, "d" * 900_000, "e" * 900_000]
+    events = [seen(number, text) for number, text in enumerate(long)]
+    folder(tmp_path).mkdir(parents=True)
+    data = encode_all(events[:3]) + encode_all(events[3:], as_one=True)
+    (folder(tmp_path) / "1.jsonl").write_bytes(data + encode(seen(9))[:-5])
+    page = ledger_on(RealDisk(), tmp_path).read(S1)
+    assert [event.item.content for event in page.events if isinstance(event, Seen)] == long and page.damage == ()
+
+
+def test_a_short_item_of_a_long_session_takes_less_than_a_kilobyte_of_memory(tmp_path: Path) -> None:
+    def pair(number: int) -> list[Seen]:
+        call = Item(
+            id=f"call:c{number}",
+            kind="tool_call",
+            role="assistant",
+            position=(2 * number, 0),
+            content=None,
+            sha256="",
+            unit=f"call:c{number}",
+            tool_name="Read",
+            call_id=f"c{number}",
+            args={"path": f"/src/pkg/mod{number}.py"},
+            action=Action(verb="read", target=f"/src/pkg/mod{number}.py"),
+        )
+        text = f"line {number} of a short file"
+        result = msgspec.structs.replace(
+            call, id=f"c{number}", kind="tool_result", role="tool", content=text, sha256=content_sha256(text)
+        )
+        return [Seen(item=call, ts="2026-11-20T10:00:00+00:00"), Seen(item=result, ts="2026-11-20T10:00:00+00:00")]
+
+    home, pairs = ledger_on(RealDisk(), tmp_path), 2_000
+    home.observe(S1, [event for number in range(pairs) for event in pair(number)])
+    tracemalloc.start()
+    fold = Fold(ledger_on(RealDisk(), tmp_path).read(S1).events)
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(fold.states) == 2 * pairs and held < 1_000 * 2 * pairs
+    assert fold.states["c7"].current == pair(7)[1].item
+
+
+@pytest.mark.parametrize(
+    "other", [{"n": True, "m": 0.0}, {"m": 0.0, "n": 1}, {"n": 1, "m": -0.0}, {"n": 1.0, "m": 0.0}]
+)
+def test_arguments_that_only_seem_equal_to_those_of_the_call_stay_what_they_were(
+    tmp_path: Path, other: dict[str, object]
+) -> None:
+    call = msgspec.structs.replace(seen(1).item, kind="tool_call", role="assistant", unit="u", args={"n": 1, "m": 0.0})
+    result = msgspec.structs.replace(seen(2).item, unit="u", args=other)
+    ledger_on(RealDisk(), tmp_path).observe(S1, [Seen(item=call), Seen(item=result)])
+    read = [event.item for event in ledger_on(RealDisk(), tmp_path).read(S1).events if isinstance(event, Seen)]
+    assert [repr(item.args) for item in read] == [repr(call.args), repr(other)]

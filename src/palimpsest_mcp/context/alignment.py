@@ -81,7 +81,7 @@ def align(
         for item_id, state in fold.states.items()
         if not tail_only
         and state.versions
-        and state.present[1]
+        and state.present
         and item_id not in walk.matched
         and item_id not in awaited
         and not state.current.agent
@@ -142,7 +142,7 @@ class _Walk:
     def _result_of(self, call: str) -> Position | None:
         """Where the result of a call stands that somebody brought before the host's list had the call."""
         state = self._state(call.removeprefix("call:"))
-        return state.current.position if state is not None and state.present[1] else None
+        return state.current.position if state is not None and state.present else None
 
     def _add(self, item: Item, bound: Position | None) -> None:
         is_part = self._inherited and item.kind != "tool_call" and part_hash(item) in self._inherited
@@ -156,7 +156,7 @@ class _Walk:
         position = self._place(item.position, None) if moved else current.position
         self.last = position
         self.last_known = max(self.last_known, position)
-        hidden = not state.present[1]
+        hidden = not state.present
         part = self._part_of(item, ledger_id)
         if part is not None:
             known = state.applied
@@ -206,7 +206,7 @@ class _Walk:
     def _newest_before(self, bound: Position) -> Position:
         """The position that a list's first item comes after: its newest part begins behind items that it does not
         show."""
-        here = (state.current for state in self._fold.states.values() if state.versions and state.present[1])
+        here = (state.current for state in self._fold.states.values() if state.versions and state.present)
         found = (item.position for item in here if not item.agent and item.position < bound)
         return max(found, default=_START) if self._tail_only else _START
 

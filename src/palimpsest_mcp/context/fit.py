@@ -20,9 +20,9 @@ from .budgets import (
     suffices,
     units_of,
 )
-from .forget import newest_versions, repeated, same_bytes
-from .judge import gates_of, judge, newest_kept
-from .strategies import DEFAULT, STRATEGIES, Strategy, limit_of, scores
+from .forget import same_bytes
+from .judge import Facts, judge, newest_kept
+from .strategies import DEFAULT, STRATEGIES, Strategy, limit_of
 
 PRESSED_ITEMS, PRESSED_TOKENS = 9, 8_000
 """Items a batch, where a target gives digests less than the policy's share, and more of small ones up to so
@@ -104,7 +104,7 @@ class Fit(msgspec.Struct, frozen=True, kw_only=True):
     """Results that leave pointers, so that the others can be digested."""
 
 
-def fit(items: Sequence[ContextItem], policy: Policy, wish: Wish) -> Fit:
+def fit(items: Sequence[ContextItem], policy: Policy, wish: Wish, facts: Facts | None = None) -> Fit:
     """The slots with the largest K, and then the largest budgets, whose prediction meets the goal.
 
     When none does: everything that may leave, at the floor of K (or the K that was given), and no file kept whole. The
@@ -115,6 +115,9 @@ def fit(items: Sequence[ContextItem], policy: Policy, wish: Wish) -> Fit:
     the floor holds twice, the newest of these stands for all. Small results leave as pointers where not even that is
     enough (`Wish.lasts`). K comes back where the goal is missed all the same and
     the newest results gain next to nothing.
+
+    Args:
+        facts: of these items under this policy, where somebody keeps them.
     """
     wanted = newest_kept(policy, wish.keep_last)
     sizing = Sizing(
@@ -123,13 +126,8 @@ def fit(items: Sequence[ContextItem], policy: Policy, wish: Wish) -> Fit:
         batch_items=policy.batch_items,
         most_tokens=policy.max_digest_tokens,
     )
-    scorer = wish.strategy.scorer
-    known = _Known(
-        gates=gates_of(items, policy),
-        repeats=repeated(items, policy),
-        versions=newest_versions(items, policy),
-        scores=None if scorer is None else scores(items, policy, scorer),
-    )
+    facts = facts or Facts(items, policy)
+    known = _Known(facts.gates, facts.repeats, facts.versions, facts.scores(wish.strategy.scorer))
     done, known = _pressed(items, policy, wish, wanted, sizing, known)
     if done.predicted > wish.goal and (once := _once_each(items, policy, wish, done, wanted, sizing, known)):
         return once

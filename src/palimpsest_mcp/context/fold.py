@@ -121,22 +121,59 @@ class Batch(msgspec.Struct, gc=False):
 class ItemState(msgspec.Struct, gc=False):
     """Everything observed of one item."""
 
-    versions: dict[str, Seen] = {}
-    """Hash -> newest sighting of those bytes."""
-    present: tuple[Stamp, bool, str] = ((-1, "", 0), False, "")
-    """Newest of seen and gone: when, whether it is in the host's list, why it went."""
+    seen: Seen | dict[str, Seen] | None = None
+    """The one sighting of nearly every item; by hash the newest of each where its bytes were others once."""
+    moved: Seen | Applied | Gone | None = None
+    """The newest that says whether it is in the host's list."""
     applied: Applied | None = None
     fetched_at: int | None = None
     """Assistant messages in the context when it was last handed out."""
 
     @property
+    def versions(self) -> Mapping[str, Seen]:
+        """Hash -> newest sighting of those bytes."""
+        seen = self.seen
+        return {seen.item.sha256: seen} if isinstance(seen, Seen) else seen or {}
+
+    def see(self, event: Seen) -> None:
+        """Take in a sighting, and let go of an older one of the same bytes."""
+        versions = self.versions
+        known = versions.get(event.item.sha256)
+        if known is None or stamp(known) < stamp(event):
+            self._put(event, alone=len(versions) == (known is not None))
+
+    def replace(self, known: Seen, event: Seen) -> None:
+        """Put another sighting of the same bytes in the place of one, and keep nothing of that."""
+        self._put(event, alone=len(self.versions) == 1)
+        self.moved = event if self.moved is known else self.moved
+
+    def _put(self, event: Seen, *, alone: bool) -> None:
+        self.seen = event if alone else {**self.versions, event.item.sha256: event}
+
+    @property
+    def present(self) -> bool:
+        """Whether it is in the host's list."""
+        return self.moved is not None and not isinstance(self.moved, Gone)
+
+    def move(self, event: Seen | Applied | Gone) -> None:
+        """Take in what says whether it is in the host's list."""
+        if _place(event) > _place(self.moved):
+            self.moved = event
+
+    @property
     def current(self) -> Item:
         """The bytes that count: the newest fuller version; a placeholder only when there is nothing else (L4)."""
+        if isinstance(self.seen, Seen):
+            return self.seen.item
         versions = self.versions.values()
-        if len(versions) == 1:
-            return next(iter(versions)).item
         full = [seen for seen in versions if not is_placeholder(seen.item.content)]
         return max(full or versions, key=stamp).item
+
+
+def _place(event: Seen | Applied | Gone | None) -> tuple[Stamp, bool, str]:
+    if event is None:
+        return (-1, "", 0), False, ""
+    return stamp(event), not isinstance(event, Gone), event.why if isinstance(event, Gone) else ""
 
 
 class UsageFields(msgspec.Struct):
@@ -396,7 +433,7 @@ class Fold:
     def call_of(self, unit: str) -> Item | None:
         """The call of a unit, in the bytes that count; None where it was not seen, or is no longer in the context."""
         state = self.state(self._call_id(unit))
-        if state is None or not state.versions or not state.present[1]:
+        if state is None or not state.versions or not state.present:
             return None
         item = state.current
         return item if item.kind == "tool_call" and item.unit == unit else None
@@ -415,7 +452,7 @@ class Fold:
         part = by.item if by is not None and by.item.sha256 == item.sha256 else None
         applied = part is not None and state.applied is not None and state.applied.part_sha256 == part.part_sha256
         tokens = None if part is None else part.part_tokens
-        return share_of(item, present=state.present[1], part_tokens=tokens, applied=applied)
+        return share_of(item, present=state.present, part_tokens=tokens, applied=applied)
 
     def _shares(self, item_ids: Iterable[str]) -> dict[str, Share | None]:
         """Of what is about to change; nothing where all is counted anew later."""
@@ -473,9 +510,9 @@ class Fold:
         self.has_purges = True
         self.purged.update(event.keys)
         for state in self.states.values():
-            for sha256, known in state.versions.items():
+            for known in state.versions.values():
                 if is_gone(known.item, self.purged):
-                    state.versions[sha256] = msgspec.structs.replace(known, item=item_without(known.item))
+                    state.replace(known, msgspec.structs.replace(known, item=item_without(known.item)))
 
     def _observe(self, event: Event) -> None:
         if isinstance(event, UsageSeen):
@@ -504,13 +541,13 @@ class Fold:
             before = self._shares(event.item_ids)
             for item_id in event.item_ids:
                 state = self.states.setdefault(item_id, ItemState())
-                state.present = max(state.present, (stamp(event), False, event.why))
+                state.move(event)
             self._retally(before)
         elif isinstance(event, Applied):
             before = self._shares([event.item_id])
             state = self.states.setdefault(event.item_id, ItemState())
             state.applied = _newest(state.applied, event)
-            state.present = max(state.present, (stamp(event), True, ""))
+            state.move(event)
             self._retally(before)
         elif isinstance(event, Fetched):
             self._fetch(event)
@@ -521,10 +558,8 @@ class Fold:
         item = event.item
         before = self._shares([item.id])
         state = self.states.setdefault(item.id, ItemState())
-        known = state.versions.get(item.sha256)
-        if known is None or stamp(known) < stamp(event):
-            state.versions[item.sha256] = event
-        state.present = max(state.present, (stamp(event), True, ""))
+        state.see(event)
+        state.move(event)
         self._retally(before)
         if item.kind == "tool_call" and item.unit != item.id:
             self._calls[item.unit] = max((item.position, item.id), self._calls.get(item.unit, ((-1, -1), "")))

@@ -422,6 +422,8 @@ def _shown_again(scene: Scene) -> Iterator[tuple[str, str]]:
 def _newer_elsewhere(scene: Scene, writes: Mapping[str, list[Item]]) -> Iterator[tuple[str, str]]:
     for path, reads in _reads(scene).items():
         changes = scene.changes.get(path, [])
+        if not changes:
+            continue
         done = {call for _, call in changes}
         read, written = "read again later", "written anew later"
         whole = [(one.row, _call(one), read) for one in reads if not _RANGE & (one.item.args or {}).keys()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -14,6 +15,7 @@ from ..models.plans import ContextItem, Gate, Policy, Verdict
 from .arguments import is_list, long_strings
 from .forget import CONVERSATION, is_result, kind_under, may_leave, never_leaves, newest_versions, repeated
 from .gates import gates
+from .strategies import Scorer, scores
 
 Grade: TypeAlias = Literal["protected", "keep", "free"]
 
@@ -97,13 +99,43 @@ def judge(
     again = repeated(items, policy) if repeats is None else repeats
     held = frozenset[str]().union(*newest_versions(items, policy)) if versions is None else versions
     marks = msgspec.structs.replace(marks, repeats=again, versions=held, brief_tokens=brief_tokens)
-    single = [_first_rule(entry, marks, policy, newest) for entry in items]
+    known: dict[Ruling, Ruling] = {}  # few are different
+    single = [known.setdefault(one := _first_rule(entry, marks, policy, newest), one) for entry in items]
     return _whole_units(items, single, found)
 
 
 def gates_of(items: Sequence[ContextItem], policy: Policy) -> Mapping[str, Gate]:
     """Item id -> its gate; empty under a policy without gates."""
     return gates(items, policy) if policy.gates else {}
+
+
+class Facts:
+    """What is found out once about a context, however often a pass plans: each when it is first asked for."""
+
+    def __init__(self, items: Sequence[ContextItem], policy: Policy) -> None:
+        self._items, self._policy = items, policy
+        self._scores: dict[Scorer, Mapping[str, float]] = {}
+
+    @cached_property
+    def gates(self) -> Mapping[str, Gate]:
+        """As `gates_of`."""
+        return gates_of(self._items, self._policy)
+
+    @cached_property
+    def repeats(self) -> Mapping[str, str]:
+        """As `repeated`."""
+        return repeated(self._items, self._policy)
+
+    @cached_property
+    def versions(self) -> tuple[frozenset[str], ...]:
+        """As `newest_versions`."""
+        return newest_versions(self._items, self._policy)
+
+    def scores(self, scorer: Scorer | None) -> Mapping[str, float] | None:
+        """As `strategies.scores`."""
+        if scorer is not None and scorer not in self._scores:
+            self._scores[scorer] = scores(self._items, self._policy, scorer)
+        return None if scorer is None else self._scores[scorer]
 
 
 def newest_kept(policy: Policy, keep_last: int | None) -> int | None:

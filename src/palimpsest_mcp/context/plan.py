@@ -13,7 +13,7 @@ from ..models.reports import DEFAULT_PRICES, Part, Prices
 from ..models.text import counted, verb
 from .budgets import Group, Share, crowded, level2_groups
 from .fit import Fit, Wish, fit
-from .judge import judge
+from .judge import Facts, judge
 from .meter import breakdown, cache_cost, gain_more, in_words, is_critical, ratio_of, stays, triggers
 from .strategies import DEFAULT, STRATEGIES, Strategy
 
@@ -142,6 +142,7 @@ def plan(
     said: Said = AS_COUNTED,
     stuck: Collection[str] = (),
     enough: int | None = None,
+    facts: Facts | None = None,
 ) -> Plan:
     """Judge a context and choose what leaves it. Deterministic.
 
@@ -174,6 +175,7 @@ def plan(
         said: the unit of the numbers in the plan's sentence.
         stuck: batches that could not go up a level before (`level2_groups`).
         enough: as `enough_tokens` has it; None where a pass that misses its target need not be worth it.
+        facts: as `fit` has it.
 
     Raises:
         InvalidArgument: `target` is not between 0 and 1, or `keep_last` is below -1.
@@ -206,7 +208,7 @@ def plan(
         refusal = f"The context is {occasion.ratio:.1%} full, already within the target of {share:.0%}."
     if refusal is not None:
         return _nothing(refusal, wish, judge(items, policy, keep_last=keep_last, force=force), policy)
-    found = fit(items, policy, wish)
+    found = fit(items, policy, wish, facts)
     rising = _rising(items, policy, found, wish, occasion, stuck)
     # A pass of digests alone would rewrite with every repetition what an earlier one with the same target wrote (L6).
     alone = strategy.remakes or enough is not None or crowded(items, policy, window)
@@ -240,6 +242,7 @@ def replan(
     share_by: Share | None = None,
     digests_only: bool = False,
     enough: int | None = None,
+    facts: Facts | None = None,
 ) -> Plan:
     """Go on after slots of a plan were really digested: the recheck with the real counts.
 
@@ -271,7 +274,7 @@ def replan(
         enough=enough,
         lasts=None if enough is None else lasting_tokens(policy, window=window, goal=goal_tokens(share, window)),
     )
-    return _planned(fit(items, policy, wish), wish, window, policy)
+    return _planned(fit(items, policy, wish, facts), wish, window, policy)
 
 
 def goal_tokens(share: float, window: int) -> int:

@@ -119,7 +119,7 @@ def _context_item(
     return ContextItem(
         item=item,
         tokens=(item.tokens if replaced is None else replaced.item.part_tokens) + extra,
-        state="gone" if not state.present[1] else "live" if replaced is None else "replaced",
+        state="gone" if not state.present else "live" if replaced is None else "replaced",
         batch_id="" if replaced is None else replaced.batch.batch_id,
         level=0 if replaced is None else replaced.batch.level,
         pinned=item.id in decided.pinned,
@@ -157,7 +157,7 @@ def _open_units(found: list[tuple[Item, ItemState]]) -> frozenset[str]:
     open_now: set[str] = set()
     answered: set[str] = set()
     for item, state in found:
-        if not state.present[1]:
+        if not state.present:
             continue
         if item.kind == "tool_call":
             open_now.add(item.unit)
@@ -197,7 +197,7 @@ def settle_holders(counts: SpecificCounts, holders: Mapping[str, bool]) -> Speci
 
 def present_items(fold: Fold) -> frozenset[str]:
     """Ids of what the host's list shows, of every agent."""
-    return frozenset(name for name, state in fold.states.items() if state.present[1])
+    return frozenset(name for name, state in fold.states.items() if state.present)
 
 
 def standing_holders(fold: Fold, present: frozenset[str]) -> dict[str, bool]:
@@ -224,7 +224,7 @@ def standing_holders(fold: Fold, present: frozenset[str]) -> dict[str, bool]:
 
 def inherited_holders(parent: Fold, child: Fold) -> dict[str, bool]:
     """The same for a parent's batches, as a session that came out of it shows them (L14)."""
-    items = [state.current for state in child.states.values() if state.versions and state.present[1]]
+    items = [state.current for state in child.states.values() if state.versions and state.present]
     shown = {part_hash(item) for item in items if item.kind == "digest_part"}
     standing = _with_heirs(parent, lambda batch: all(item.part_sha256 in shown for item in batch.info.items))
     standing.update(dict.fromkeys((item.id for item in items), True))

@@ -87,14 +87,13 @@ async def show(
     items = measurement.view.items
     known = gates(items, policy, replaced=True) if policy.gates else {}
     judged = judge(items, policy, known_gates=known)
-    verdicts = {one.item_id: one for one in judged}
     cited = measurement.view.find(CITATION_INDEX)
     text = cited.item.content if cited is not None and isinstance(cited.item.content, str) else ""
     return ContextView(
         session_id=info.session_id,
         handle=info.handle,
         usage=msgspec.structs.replace(usage, parts=_parts(measurement, judged)),
-        items=tuple(_item_row(deps, one, verdicts.get(one.item.id)) for one in items),
+        items=tuple(_item_row(deps, *both) for both in zip(items, judged, strict=True)),
         by_kind=_by_kind(measurement),
         batches=await offloaded.batches(info),
         citations=tuple(text.splitlines()),
@@ -161,9 +160,8 @@ def _filled_by(measurement: Measurement, entries: Iterable[tuple[str, int]]) -> 
     return breakdown(entries, used, scale=measurement.scale, beside=waits)
 
 
-def _item_row(deps: Dependencies, one: ContextItem, verdict: Verdict | None) -> ItemView:
-    kept = verdict is not None and verdict.verdict != "free"
-    gate = verdict.gate if verdict is not None else None
+def _item_row(deps: Dependencies, one: ContextItem, verdict: Verdict) -> ItemView:
+    gate = verdict.gate
     return ItemView(
         item_id=one.item.id,
         kind=one.item.kind,
@@ -172,7 +170,7 @@ def _item_row(deps: Dependencies, one: ContextItem, verdict: Verdict | None) -> 
         tokens=one.tokens,
         state=one.state,
         batch_id=one.batch_id,
-        protected=verdict.reason if kept and verdict is not None else "",
+        protected=verdict.reason if verdict.verdict != "free" else "",
         pinned=one.pinned,
         preview=preview(deps, one),
         gate=gate.name if gate else "",

@@ -408,9 +408,7 @@ def _telling(key: str, one: SessionToPurge) -> bool:
 def _live(one: SessionToPurge) -> int:
     replaced = one.fold.decided.replacements
     gone = set(one.matched.values())
-    return sum(
-        1 for name in gone if name in one.fold.states and one.fold.states[name].present[1] and name not in replaced
-    )
+    return sum(1 for name in gone if name in one.fold.states and one.fold.states[name].present and name not in replaced)
 
 
 def _deciding(one: SessionToPurge, now: str) -> Callable[[Fold], list[PurgedEvent]]:

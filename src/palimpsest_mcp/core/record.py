@@ -207,7 +207,7 @@ class _Drafts:
         if not named:
             return None
         state = self._fold.state(draft.id)
-        if state is not None and draft.sha256 in state.versions and state.present[1]:
+        if state is not None and draft.sha256 in state.versions and state.present:
             return state.versions[draft.sha256].item
         new = self._new.get(draft.id)
         return new if new is not None and new.sha256 == draft.sha256 else None

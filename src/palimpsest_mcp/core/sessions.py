@@ -32,7 +32,7 @@ _SUMS = msgspec.json.Decoder(FoldSums)
 KEPT_FOLDS = 16
 """Folds held in memory at a time; one of a 1M-token session takes some 10 MB."""
 KEPT_ITEMS = 100_000
-"""Items of all folds held; one takes some 2.5 KB (of 100,000 short ones). The newest fold stays, whatever its size."""
+"""Items of all folds held; one takes some 1 KB (of 100,000 short ones). The newest fold stays, whatever its size."""
 CHECKPOINT_EVENTS = 1_000
 """After so many new events the store keeps a checkpoint: reading as many takes some 20 ms."""
 MAX_PARENTS = 32

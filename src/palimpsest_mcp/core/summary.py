@@ -243,7 +243,7 @@ class KeptSummaries:
         return msgspec.structs.replace(kept, session=info.handle), stored.version, damage
 
     async def _found(self, info: SessionInfo, fold: Fold) -> AnchoredSummary:
-        gone = frozenset(name for name, state in fold.states.items() if not state.present[1])
+        gone = frozenset(name for name, state in fold.states.items() if not state.present)
         return await asyncio.to_thread(self._harvested, info, items_of(fold), gone)
 
     def _harvested(self, info: SessionInfo, items: Sequence[Item], gone: frozenset[str]) -> AnchoredSummary:

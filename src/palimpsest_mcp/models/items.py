@@ -26,7 +26,7 @@ Kind: TypeAlias = str
 Verb: TypeAlias = Literal["read", "write", "edit", "run", "search", "plan", "other"]
 
 
-class Action(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Action(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What a tool call did, in one vocabulary for all hosts."""
 
     verb: Verb

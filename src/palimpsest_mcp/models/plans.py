@@ -10,7 +10,7 @@ import msgspec
 from .items import Item
 
 
-class ContextItem(msgspec.Struct, frozen=True, kw_only=True):
+class ContextItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One item as it stands in a context now: what the policy judges. Lists of them are in the host's order (L2)."""
 
     item: Item
@@ -41,7 +41,7 @@ class Gate(msgspec.Struct, frozen=True):
     """One sentence that names ids, paths or commands of the session; unredacted."""
 
 
-class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+class Verdict(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What the rules say of one item."""
 
     item_id: str

@@ -456,7 +456,7 @@ class BatchView(msgspec.Struct, frozen=True, kw_only=True):
         return self.digest_tokens + self.overhead_tokens
 
 
-class ItemView(msgspec.Struct, frozen=True, kw_only=True):
+class ItemView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One row of `show`."""
 
     item_id: str

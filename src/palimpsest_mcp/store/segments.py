@@ -7,7 +7,7 @@ import json
 import math
 import os
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
@@ -159,6 +159,8 @@ def _stdlib_json(value: msgspec.Struct, *, ascii_only: bool) -> bytes:
 OUR_LIMITS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EINTR})
 """Failures that say nothing about the file."""
 _TRIES = 3
+_STEP = 1 << 20
+"""Bytes of a segment that become lines at a time; more where a line, or what readers take as one, is longer."""
 
 
 class Place(NamedTuple):
@@ -172,6 +174,7 @@ class Place(NamedTuple):
 
 Places: TypeAlias = Mapping[str, Place]
 """By segment name."""
+_START = Place(0, 0)
 _ODD = Place(-1, -1)
 """Of something that is not a plain file: reported once."""
 
@@ -224,11 +227,34 @@ class SegmentFolder:
             OSError: the folder cannot be read, or a segment without `skip_unreadable`.
         """
         news = News([], dict(places), [])
+        for _ in self.steps(news, skip_unreadable=skip_unreadable):
+            pass
+        return news
+
+    def steps(self, news: News, *, skip_unreadable: bool) -> Iterator[None]:
+        """Add complete lines since `news.places`, some at a time: who takes them out after every step never has the
+        lines of a long session in memory twice.
+
+        Raises:
+            OSError: as `news`.
+        """
         for _ in range(_TRIES):  # a segment that vanishes was merged into another one: look again
-            vanished = [entry for entry in self.changed(news.places) if not self._take(entry, news, skip_unreadable)]
+            vanished = False
+            for name, found in self.changed(news.places):
+                try:
+                    data, start = self._bytes(name, found, news)
+                except FileNotFoundError:
+                    vanished = True
+                except OSError as error:
+                    if not skip_unreadable or error.errno in OUR_LIMITS:
+                        raise
+                    where = f"{self._label}/{name}"
+                    news.damage.append(Damage(where=where, what="the disk does not give it back"))
+                else:
+                    if start >= 0:
+                        yield from _settle(name, data, start, news)
             if not vanished:
                 break
-        return news
 
     def secure(self, places: Places, flushed: Mapping[str, int]) -> dict[str, Place]:
         """Flush segments that grew since `places`, whoever wrote them, and their names. Returns the places now.
@@ -267,32 +293,35 @@ class SegmentFolder:
         finally:
             self._disk.close(fd)
 
-    def _take(self, entry: tuple[str, Found], news: News, skip_unreadable: bool) -> bool:
-        name, found = entry
+    def _bytes(self, name: str, found: Found, news: News) -> tuple[bytes, int]:
+        """The bytes of a segment from where it is known on, and where that is; none where it is no more what it was."""
+        start = max(0, news.places.get(name, _START).offset)
+        if found.kind == "file" and found.size >= start:
+            return read_from(self._disk, os.path.join(self._folder, name), start), start
         if found.kind != "file":
-            news.places[name] = _ODD
-            news.damage.append(Damage(where=f"{self._label}/{name}", what="not a plain file; it was not opened"))
-            return True
-        try:
-            self._read(name, found.size, news)
-        except FileNotFoundError:
-            return False
-        except OSError as error:
-            if not skip_unreadable or error.errno in OUR_LIMITS:
-                raise
-            news.damage.append(Damage(where=f"{self._label}/{name}", what="the disk does not give it back"))
-        return True
+            place, where, what = _ODD, f"{self._label}/{name}", "not a plain file; it was not opened"
+        else:
+            place, where, what = (
+                Place(start, found.size),
+                self.where(name, found.size),
+                "the file is shorter than it was",
+            )
+        news.places[name] = place
+        news.damage.append(Damage(where=where, what=what))
+        return b"", -1
 
-    def _read(self, name: str, size: int, news: News) -> None:
-        start = max(0, news.places.get(name, Place(0, 0)).offset)
-        if size < start:
-            news.places[name] = Place(start, size)
-            news.damage.append(Damage(where=self.where(name, size), what="the file is shorter than it was"))
-            return
-        data = read_from(self._disk, os.path.join(self._folder, name), start)
-        lines, end = settled(data, start)
+
+def _settle(name: str, data: bytes, start: int, news: News) -> Iterator[None]:
+    """Add the lines of a segment's bytes, which begin at `start`, to the news."""
+    at, step, size = 0, _STEP, start + len(data)
+    while True:
+        lines, end = settled(data[at : at + step], start + at)
         news.lines.extend((name, line) for line in lines)
-        news.places[name] = Place(end, start + len(data))
+        news.places[name] = Place(end, size)
+        yield
+        if start + at + step >= size:
+            return
+        at, step = end - start, _STEP if lines else 2 * step
 
 
 def _differs(place: Place | None, found: Found) -> bool:

@@ -8,13 +8,14 @@ import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from ..context.tombstones import event_without
 from ..errors import InvalidArgument, RevConflict, StoreUnusable, WriteFailed
 from ..models.events import EVENT_SCHEMA, Decision, Event, Observation, Opened, Seen, SessionInfo, SessionKey
+from ..models.items import Action, Item
 from ..models.maintenance import Forgotten
 from ..models.records import OffloadRecord
 from ..ports.store import Broken, Damage, Tombstones
@@ -25,7 +26,7 @@ from .disk import Found, read_from, reads, unreadable, write_failed, writes
 from .home import ARCHIVE, LEDGER, Home, folder_name, spare_handle
 from .pack import pack
 from .rewrite import Change, rewrite, spoilt
-from .segments import Line, Place, Places, Reader, SegmentFolder, encode, encode_all, is_more, is_whole
+from .segments import Line, News, Place, Places, Reader, SegmentFolder, encode, encode_all, is_more, is_whole
 
 # `session/<folder>/purged.jsonl`: what nobody may write again, and whether a purge of it is still under way.
 
@@ -251,16 +252,50 @@ E = TypeVar("E", bound=Event)
 _EVENTS: Reader[Event] = Reader(Event)
 
 
-def _share(event: Event, texts: dict[str, str]) -> None:
-    """Names that many events have are one object: a third of what a short item takes in memory is such names."""
+class _Known(NamedTuple):
+    """What events that are read after each other may share."""
+
+    texts: dict[str, str]
+    calls: dict[str, Item]
+    """By unit, until a result of theirs came."""
+
+
+def _share(event: Event, known: _Known) -> None:
+    """What is equal is one object, since the values of a short item take more than its text: names that many events
+    have, the names of one item, and what a result repeats of its call."""
     for name in ("w", "ts"):
-        value = getattr(event, name)
-        msgspec.structs.force_setattr(event, name, texts.setdefault(value, value))
-    if isinstance(event, Seen):
-        item = event.item
-        for name in ("kind", "role", "tool_name"):
-            value = getattr(item, name)
-            msgspec.structs.force_setattr(item, name, texts.setdefault(value, value))
+        _set(event, name, known.texts.setdefault(value := getattr(event, name), value))
+    if event.clock == event.n:
+        _set(event, "clock", event.n)
+    if not isinstance(event, Seen):
+        return
+    item = event.item
+    for name in ("kind", "role", "tool_name"):
+        _set(item, name, known.texts.setdefault(value := getattr(item, name), value))
+    call = known.calls.pop(item.unit, None) if item.role == "tool" else None
+    if call is not None:
+        for name in ("unit", "call_id", "action"):
+            if (value := getattr(call, name)) == getattr(item, name):
+                _set(item, name, value)
+        if repr(call.args) == repr(item.args):  # `==` takes 1 for true, and any order of names
+            _set(item, "args", call.args)
+    for name in ("unit", "call_id"):
+        if getattr(item, name) == item.id:
+            _set(item, name, item.id)
+    if item.kind == "tool_call":
+        if item.action is not None and item.args is not None:
+            _share_target(item.action, item.args)
+        known.calls[item.unit] = item
+
+
+def _share_target(action: Action, args: Mapping[str, Any]) -> None:
+    for value in args.values():
+        if value == action.target:
+            _set(action, "target", value)
+            return
+
+
+_set = msgspec.structs.force_setattr
 
 
 def _is_event(line: Line) -> bool:
@@ -343,30 +378,31 @@ class SessionLog:
         Raises:
             StoreUnusable: the folder cannot be read.
         """
-        with reads("the ledger"):
-            news = self._segments.news(places, skip_unreadable=True)
+        news = News([], dict(places), [])
         events: list[Event] = []
-        texts: dict[str, str] = {}
+        known = _Known({}, {})
         clock, rev, newest = 0, 0, ""
-        news.lines.reverse()
-        while news.lines:  # bytes go as events come: a long session would stand in memory twice
-            segment, line = news.lines.pop()
-            try:
-                if not line.whole:
-                    raise ValueError("its checksum does not fit")
-                event = _EVENTS.decode(line.raw)
-                if event.v > EVENT_SCHEMA:
-                    raise ValueError("a newer program wrote it")
-                _share(event, texts)
-                events.append(event)
-                order = _Order(event.clock, getattr(event, "rev", 0))
-            except ValueError as error:
-                order = _order_of(line)
-                what = f"not an event: {error}"
-                news.damage.append(Damage(where=self._segments.where(segment, line.offset), what=what))
-            clock = max(clock, order.clock)
-            if order.rev > rev:
-                rev, newest = order.rev, segment
+        with reads("the ledger"):
+            for _ in self._segments.steps(news, skip_unreadable=True):
+                news.lines.reverse()
+                while news.lines:  # bytes go as events come: a long session would stand in memory twice
+                    segment, line = news.lines.pop()
+                    try:
+                        if not line.whole:
+                            raise ValueError("its checksum does not fit")
+                        event = _EVENTS.decode(line.raw)
+                        if event.v > EVENT_SCHEMA:
+                            raise ValueError("a newer program wrote it")
+                        _share(event, known)
+                        events.append(event)
+                        order = _Order(event.clock, getattr(event, "rev", 0))
+                    except ValueError as error:
+                        order = _order_of(line)
+                        what = f"not an event: {error}"
+                        news.damage.append(Damage(where=self._segments.where(segment, line.offset), what=what))
+                    clock = max(clock, order.clock)
+                    if order.rev > rev:
+                        rev, newest = order.rev, segment
         self._count(clock)
         if not places and self.writing.acquire(blocking=False):
             try:

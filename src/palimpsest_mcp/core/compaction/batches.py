@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import zip_longest
 from typing import NamedTuple
 
 import msgspec
 
 from ...context.budgets import Group, halved, level2_groups, split
-from ...context.forget import repeated
 from ...context.plan import Outcome, least_gain, rewritten_share, worth_raising
 from ...digest.proof import facts_of, shown_in
 from ...errors import DigestRefused
@@ -289,11 +287,6 @@ class Batches:
         self._digesting.forget(names)
         self.state.copies, self.state.outcomes, self.state.slots, self.state.given_way = [], [], {}, 0
 
-    @cached_property
-    def _repeats(self) -> dict[str, str]:
-        """Item id -> which later call says it again."""
-        return repeated(self._measurement.view.items, self._request.rules)
-
     # -- making ------------------------------------------------------------------------------------------------------
 
     async def _fill(self, first: Plan, now: Plan) -> bool:
@@ -374,7 +367,7 @@ class Batches:
             if slot.arguments:
                 made = await self._pointers.arguments(fresh, named)
             elif slot.repeated:
-                made = await self._pointers.repeated(fresh, self._repeats, named)
+                made = await self._pointers.repeated(fresh, self._planner.facts.repeats, named)
             else:
                 made = await self._digesting.make(slot, fresh, named, self.state.standing)
         except DigestRefused:

@@ -84,7 +84,7 @@ def unchanged(fold: Fold, one: ContextItem) -> bool:
     stands = fold.decided.replacements.get(one.item.id)
     return (
         state is not None
-        and state.present[1]
+        and state.present
         and state.current.sha256 == one.item.sha256
         and (stands.batch.batch_id if stands is not None else "") == one.batch_id
         and one.item.id not in fold.decided.pinned

@@ -11,6 +11,7 @@ import msgspec
 
 from ...context.budgets import GROWTH
 from ...context.fold import Fold, batch_number
+from ...context.judge import Facts
 from ...context.meter import ratio_of
 from ...context.plan import Outcome, Said, enough_tokens, goal_tokens, lasting_tokens, plan, replan
 from ...context.strategies import STRATEGIES, Strategy, under
@@ -98,6 +99,8 @@ class Planner:
         """Item id -> digest part that stands for it since an earlier pass."""
         self.records: list[OffloadRecord] = []
         """Of this session, once it is known that something leaves."""
+        self.facts = Facts(measurement.view.items, request.rules)
+        """Of the session as it stands, whatever is planned."""
         self._digests_only = False
         self.enough = self._enough()
         """Tokens that the pass should come down to where it misses its target, in our own; None where that is all the
@@ -183,6 +186,7 @@ class Planner:
             "share_by": partial(_share, GROWTH * self.request.rules.budget_share),
             "digests_only": self._digests_only,
             "enough": self.enough,
+            "facts": self.facts,
         }
 
     async def _look_around(self) -> None:
