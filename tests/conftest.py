@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -58,12 +58,16 @@ def texts_are_read_once() -> Generator[None]:
     (`digest/study.py`). Tests of reading itself take `nothing_is_read`.
     """
 
-    @cache
-    def registry(extra: tuple[UserClass, ...]) -> DefaultRegistry:
-        return DefaultRegistry(extra)
+    known: dict[tuple[UserClass, ...], DefaultRegistry] = {}
+
+    def registry(extra: Sequence[UserClass]) -> DefaultRegistry:
+        classes = tuple(extra)
+        if classes not in known:
+            known[classes] = DefaultRegistry(classes)
+        return known[classes]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(wiring, "DefaultRegistry", lambda extra: registry(tuple(extra)))
+        patch.setattr(wiring, "DefaultRegistry", registry)
         patch.setattr(study, "Studies", cache(study.Studies))
         yield
 

@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 
@@ -83,7 +83,12 @@ def first_pass(tmp_path_factory: pytest.TempPathFactory) -> First:
     return made
 
 
-Crowded = Callable[..., AbstractAsyncContextManager[tuple[Palimpsest, CompactedMessages, int]]]
+class Crowded(Protocol):
+    """Opens such a session."""
+
+    def __call__(
+        self, goes_up: GoesUp, results: int = 60
+    ) -> AbstractAsyncContextManager[tuple[Palimpsest, CompactedMessages, int]]: ...
 
 
 @pytest.fixture

@@ -288,7 +288,11 @@ def read_texts_once() -> None:
     """Processes that are forked later know the texts that this one has read: what they write is the same, and it is the
     longest of what they compute (`texts_are_read_once` in `tests/conftest.py`)."""
     registry = DefaultRegistry()
-    wiring.__dict__["DefaultRegistry"] = lambda _: registry
+
+    def the_same(_: object) -> DefaultRegistry:
+        return registry
+
+    wiring.__dict__["DefaultRegistry"] = the_same
     study.__dict__["Studies"] = cache(study.Studies)
 
 

@@ -110,8 +110,14 @@ class Pipe:
 
     def end(self) -> None:
         """It has said nothing else on either stream, and ends well."""
-        assert self._running.communicate(timeout=SILENT_S) == ("", "")
-        assert self._running.returncode == 0
+        with self._running as running:
+            assert running.stdin is not None and running.stdout is not None and running.stderr is not None
+            silent = threading.Timer(SILENT_S, running.kill)
+            silent.start()
+            running.stdin.close()
+            rest = running.stdout.read(), running.stderr.read()
+            silent.cancel()
+        assert rest == ("", "") and running.returncode == 0
 
 
 @pytest.fixture(scope="module")
