@@ -76,7 +76,7 @@ mutants: $(DEV) ## break each promise in a copy; the tests must turn red
 
 torture: $(DEV) ## the crash harness to its numbers, into benchmarks/torture.md (ARGS="--only PART"); 2,000 examples of each property
 	$(BIN)/python benchmarks/torture.py $(ARGS)
-	HYPOTHESIS_PROFILE=torture $(MAKE) test ARGS="-m 'not crash and not e2e' --ignore tests/e2e"
+	HYPOTHESIS_PROFILE=torture $(MAKE) test ARGS="-m 'not crash and not e2e'"
 
 .build/runtime/.installed: requirements/runtime.txt requirements/build.txt pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; name it: make PYTHON=/path/to/python3.11 …" >&2; exit 1; }

@@ -1,6 +1,6 @@
 """Compacts every shared session, and restores every original in a new process; any difference ends it with 1.
 
-    python benchmarks/sweep.py [--only NAME] [--target 0.3]
+    python benchmarks/sweep.py [--only NAME] [--every 3] [--target 0.3]
 
 What is checked: the shorter list is valid for a provider (roles, order, every call paired as it was), what was not
 replaced is untouched, and in a process that has only the store: the whole input again, equal; every batch, item by
@@ -17,6 +17,8 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterator
+from itertools import groupby
 from typing import Any, cast
 
 from measuring import Skipped
@@ -26,12 +28,19 @@ from palimpsest_mcp.context.arguments import BEGIN, LEAST_ENTRY, LEFT_OUT
 from palimpsest_mcp.core.palimpsest import Palimpsest
 
 
-async def compacted(home: str, only: str, target: float) -> tuple[Counter[str], list[str]]:
+def chosen(only: str, every: int) -> Iterator[RealSession]:
+    """Of every so many sessions of a file the one in the middle, at least one of each file; all for 1."""
+    for _, of_file in groupby(sessions(only), key=lambda session: session.file):
+        several = list(of_file)
+        yield from several[every // 2 :: every] or several[-1:]
+
+
+async def compacted(home: str, only: str, every: int, target: float) -> tuple[Counter[str], list[str]]:
     """Compact all; how they ended, and what was wrong."""
     ended: Counter[str] = Counter()
     wrong: list[str] = []
     async with Palimpsest.open(home) as palimpsest:
-        for session in sessions(only):
+        for session in chosen(only, every):
             result = await palimpsest.compact_messages(
                 session.messages,
                 session_id=session.name,
@@ -89,12 +98,12 @@ def named(block: dict[str, Any]) -> tuple[Any, ...]:
     return block["type"], block.get("id"), block.get("tool_use_id")
 
 
-async def restored(home: str, only: str) -> tuple[int, list[str]]:
+async def restored(home: str, only: str, every: int) -> tuple[int, list[str]]:
     """In a new process: how many originals came back, and what was wrong."""
     originals = 0
     wrong: list[str] = []
     async with Palimpsest.open(home) as palimpsest:
-        for session in sessions(only):
+        for session in chosen(only, every):
             if await palimpsest.restore_all(session.name) != session.messages:
                 wrong.append(f"{session.name}: the whole input did not come back")
             contents = [
@@ -116,20 +125,22 @@ async def restored(home: str, only: str) -> tuple[int, list[str]]:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Compact every shared session, restore every original.")
     parser.add_argument("--only", default="", help="files whose name begins so")
+    parser.add_argument("--every", type=int, default=1, help="one of so many sessions of each file")
     parser.add_argument("--target", type=float, default=0.3)
     parser.add_argument("--restore-from", metavar="HOME", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.restore_from:
-        print(json.dumps(asyncio.run(restored(options.restore_from, options.only))))
+        print(json.dumps(asyncio.run(restored(options.restore_from, options.only, options.every))))
         return 0
     started = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="palimpsest-sweep-") as home:
         try:
-            ended, wrong = asyncio.run(compacted(home, options.only, options.target))
+            ended, wrong = asyncio.run(compacted(home, options.only, options.every, options.target))
         except Skipped as reason:
             print(f"skipped: {reason}")
             return 0
         command = [sys.executable, __file__, "--restore-from", home, "--only", options.only]
+        command += ["--every", str(options.every)]
         answer = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True)
         originals, more = json.loads(answer.stdout)
     for line in (wrong + more)[:50]:

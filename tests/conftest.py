@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
+from functools import cache
 from pathlib import Path
 
 import certifi
 import pytest
 from hypothesis import settings
 
+from palimpsest_mcp.core import wiring
+from palimpsest_mcp.digest import study
 from palimpsest_mcp.hosts.claude_code.settings import MOST_OUTPUT, PERCENT, SWITCHES, WINDOW
+from palimpsest_mcp.text.specifics.registry import DefaultRegistry, UserClass
 
 # A test that names no number of its own takes the profile's; `make torture` asks for the long one.
 settings.register_profile("short", max_examples=40, deadline=None)
@@ -20,12 +24,15 @@ PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "short")
 settings.load_profile(PROFILE)
 LONG = PROFILE == "torture"
 """Whether a test that says the same of a part is to take the whole: all seeds, the longest texts."""
+_STUDIES = study.Studies
 
 
 def pytest_collection_finish() -> None:
-    """What 8,000 collected tests are made of stays to the end: the collector need not look at it again and again."""
+    """What 9,000 collected tests are made of stays to the end: the collector need not look at it again and again. Nor
+    need it look after every 700 new objects: that is a tenth of what tests compute that compact."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(10_000, 10, 10)
 
 
 @pytest.fixture(scope="session")
@@ -41,6 +48,35 @@ def nobodys_claude_code() -> Generator[None]:
         for name in (*SWITCHES, WINDOW, PERCENT, MOST_OUTPUT):
             patch.delenv(name, raising=False)
         yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def texts_are_read_once() -> Generator[None]:
+    """Of a text that many tests compact, each reads what the first of them has read: a third of all that they compute.
+
+    That is the cache which a store's passes share; with an empty one every digest has the same bytes
+    (`digest/study.py`). Tests of reading itself take `nothing_is_read`.
+    """
+
+    known: dict[tuple[UserClass, ...], DefaultRegistry] = {}
+
+    def registry(extra: Sequence[UserClass]) -> DefaultRegistry:
+        classes = tuple(extra)
+        if classes not in known:
+            known[classes] = DefaultRegistry(classes)
+        return known[classes]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(wiring, "DefaultRegistry", registry)
+        patch.setattr(study, "Studies", cache(study.Studies))
+        yield
+
+
+@pytest.fixture
+def nothing_is_read(texts_are_read_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store's passes have read no text before."""
+    monkeypatch.setattr(wiring, "DefaultRegistry", DefaultRegistry)
+    monkeypatch.setattr(study, "Studies", _STUDIES)
 
 
 @pytest.fixture(scope="session")

@@ -53,9 +53,8 @@ def table(lines: list[str]) -> list[str]:
     return lines[at - 1 :]
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_no_id_is_wrapped_or_cut_in_any_table(
-    width: int, compacted: str, program: Program, home: Path, session_file: Path, monkeypatch: pytest.MonkeyPatch
+def test_no_id_is_wrapped_or_cut_in_any_table_of_any_width(
+    compacted: str, program: Program, home: Path, session_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for run_of in range(3):
         event = {"outcome": "success", "winning_pattern": "brand + pain", "session_id": f"run-{run_of}"}
@@ -80,9 +79,14 @@ def test_no_id_is_wrapped_or_cut_in_any_table(
         ("specifics", str(session_file)): [],
         plan: [],
         (*plan, "--verbose"): [],
-        ("compact", str(session_file), "--force", "--target", "0.2", "--session", f"w{width}"): [],
-        ("compact", str(session_file), "--force", "--target", "0.2", "--session", f"v{width}", "--verbose"): [],
     }
+    # A pass is made anew each time: at the narrowest and the widest.
+    passes: dict[tuple[int, tuple[str, ...]], list[str]] = {
+        (width, ("compact", str(session_file), "--force", "--target", "0.2", "--session", f"{kind}{width}", *more)): []
+        for width in (WIDTHS[0], WIDTHS[-1])
+        for kind, more in (("w", ()), ("v", ("--verbose",)))
+    }
+    wide = {(width, command): ids for width in WIDTHS for command, ids in wanted.items()} | passes
     printers: set[str] = set()
 
     def noted(*given: Any) -> list[str]:
@@ -90,7 +94,7 @@ def test_no_id_is_wrapped_or_cut_in_any_table(
         return laid_out(*given)
 
     monkeypatch.setattr(screen, "laid_out", noted)
-    for command, ids in wanted.items():
+    for (width, command), ids in wide.items():
         lines = table(seen(home, width, monkeypatch, *command))
         words = {word.rstrip(",") for line in lines for word in line.split()}
         assert set(ids) <= words, (command, width, set(ids) - words)

@@ -6,11 +6,12 @@ The digester lets only some of them go up: behind its seam it refuses the others
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+import shutil
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 
@@ -59,22 +60,54 @@ def tickets(results: int = 60) -> Messages:
     return [*messages, {"role": "user", "content": "Which are open?"}]
 
 
-@asynccontextmanager
-async def crowded(
-    home: Path, goes_up: GoesUp, results: int = 60
-) -> AsyncGenerator[tuple[Palimpsest, CompactedMessages, int]]:
+First = Callable[[int], Awaitable[tuple[Path, CompactedMessages]]]
+
+
+@pytest.fixture(scope="module")
+def first_pass(tmp_path_factory: pytest.TempPathFactory) -> First:
+    """So many results, all replaced by digests of their own: a store that nobody changes, and the shorter list."""
+
+    known: dict[int, tuple[Path, CompactedMessages]] = {}
+
+    async def made(results: int) -> tuple[Path, CompactedMessages]:
+        if results not in known:
+            home = tmp_path_factory.mktemp("first")
+            async with Palimpsest.open(home) as p:
+                first = await p.compact_messages(
+                    tickets(results), session_id="s", window_tokens=1_100 * results, target=0.3, keep_last=3, force=True
+                )
+                assert {batch.level for batch in await p.list_offloaded("s")} == {1}
+            known[results] = home, first
+        return known[results]
+
+    return made
+
+
+class Crowded(Protocol):
+    """Opens such a session."""
+
+    def __call__(
+        self, goes_up: GoesUp, results: int = 60
+    ) -> AbstractAsyncContextManager[tuple[Palimpsest, CompactedMessages, int]]: ...
+
+
+@pytest.fixture
+def crowded(first_pass: First, tmp_path: Path) -> Crowded:
     """A session of hardly anything but digests, and a window that is four fifths full of it."""
-    async with Palimpsest.open(home) as opened:
-        whole = opened.deps.digester_for
 
-        def low(counter: ContentCounter) -> Digester:
-            return Low(whole(counter), goes_up)
+    @asynccontextmanager
+    async def opened(goes_up: GoesUp, results: int = 60) -> AsyncGenerator[tuple[Palimpsest, CompactedMessages, int]]:
+        made, first = await first_pass(results)
+        shutil.copytree(made, tmp_path / "home")
+        async with Palimpsest.open(tmp_path / "home") as whole:
 
-        p = Palimpsest(replace(opened.deps, digester_for=low), opened.settings)
-        first = await p.compact_messages(
-            tickets(results), session_id="s", window_tokens=1_100 * results, target=0.3, keep_last=3, force=True
-        )
-        yield p, first, int((first.report.after.used.value or 0) / 0.8)
+            def low(counter: ContentCounter) -> Digester:
+                return Low(whole.deps.digester_for(counter), goes_up)
+
+            p = Palimpsest(replace(whole.deps, digester_for=low), whole.settings)
+            yield p, first, int((first.report.after.used.value or 0) / 0.8)
+
+    return opened
 
 
 def waits_until(done: CompactedMessages) -> int:
@@ -82,8 +115,8 @@ def waits_until(done: CompactedMessages) -> int:
     return int(done.report.reason.partition("waits until ")[2].partition(" can")[0].replace(",", ""))
 
 
-async def test_where_all_digests_can_go_up_a_level_a_pass_of_its_own_tells_them_again(tmp_path: Path) -> None:
-    async with crowded(tmp_path, lambda _: True) as (p, first, window):
+async def test_where_all_digests_can_go_up_a_level_a_pass_of_its_own_tells_them_again(crowded: Crowded) -> None:
+    async with crowded(lambda _: True) as (p, first, window):
         again = await p.compact_messages(first.messages, session_id="s", window_tokens=window)
         levels = {batch.level for batch in await p.list_offloaded("s") if batch.state == "replaced"}
     assert 2 in levels and again.messages != first.messages
@@ -91,16 +124,16 @@ async def test_where_all_digests_can_go_up_a_level_a_pass_of_its_own_tells_them_
     assert before is not None and after is not None and before - after > 0.1 * window
 
 
-async def test_where_one_digest_would_have_to_show_too_much_each_half_becomes_one(tmp_path: Path) -> None:
-    async with crowded(tmp_path, lambda batches: len(batches) <= 2) as (p, first, window):
+async def test_where_one_digest_would_have_to_show_too_much_each_half_becomes_one(crowded: Crowded) -> None:
+    async with crowded(lambda batches: len(batches) <= 2) as (p, first, window):
         again = await p.compact_messages(first.messages, session_id="s", window_tokens=window)
         higher = [batch for batch in await p.list_offloaded("s") if batch.level == 2]
         assert len(higher) >= 2 and again.messages != first.messages
         assert await p.expand_messages(again.messages, session_id="s") == tickets()
 
 
-async def test_where_only_one_group_can_the_little_it_frees_is_worth_no_rewritten_prefix(tmp_path: Path) -> None:
-    async with crowded(tmp_path, lambda batches: "offload_0001" in batches, 240) as (p, first, window):
+async def test_where_only_one_group_can_the_little_it_frees_is_worth_no_rewritten_prefix(crowded: Crowded) -> None:
+    async with crowded(lambda batches: "offload_0001" in batches, 240) as (p, first, window):
         again = await p.compact_messages(first.messages, session_id="s", window_tokens=window)
         batches = await p.list_offloaded("s")
         assert again.messages == first.messages and {batch.state for batch in batches} == {"replaced"}
@@ -111,7 +144,7 @@ async def test_where_only_one_group_can_the_little_it_frees_is_worth_no_rewritte
         assert forced.report.batches and forced.messages != first.messages
 
 
-async def test_what_cannot_go_up_is_found_out_by_the_request_that_waits_for_more(tmp_path: Path) -> None:
+async def test_what_cannot_go_up_is_found_out_by_the_request_that_waits_for_more(crowded: Crowded) -> None:
     """It was only known to the next request, which then came to other bytes for the same list."""
     pair = ("offload_0003", "offload_0004")
     asked: list[tuple[str, ...]] = []
@@ -120,7 +153,7 @@ async def test_what_cannot_go_up_is_found_out_by_the_request_that_waits_for_more
         asked.append(batches)
         return batches == pair
 
-    async with crowded(tmp_path, goes_up, 240) as (p, first, window):
+    async with crowded(goes_up, 240) as (p, first, window):
         once = await p.compact_messages(first.messages, session_id="s", window_tokens=window)
         tried = [*asked]
         again = await p.compact_messages(first.messages, session_id="s", window_tokens=window)
@@ -129,18 +162,18 @@ async def test_what_cannot_go_up_is_found_out_by_the_request_that_waits_for_more
     assert {*asked[len(tried) :]} <= {pair}
 
 
-async def test_where_none_can_it_says_that_none_is_smaller(tmp_path: Path) -> None:
-    async with crowded(tmp_path, lambda _: False) as (p, first, window):
+async def test_where_none_can_it_says_that_none_is_smaller(crowded: Crowded) -> None:
+    async with crowded(lambda _: False) as (p, first, window):
         again = await p.compact_messages(first.messages, session_id="s", window_tokens=window)
     assert again.messages == first.messages
     assert again.report.reason == "Nothing was replaced: no digest was smaller than what it would stand for."
 
 
 async def test_a_later_pass_whose_digests_free_less_than_its_plan_promised_is_worth_no_rewritten_prefix(
-    tmp_path: Path,
+    crowded: Crowded,
 ) -> None:
     """A list that was sent twice came back with other bytes the second time."""
-    async with crowded(tmp_path, lambda _: False, 240) as (p, first, window):
+    async with crowded(lambda _: False, 240) as (p, first, window):
         window, longer = window * 8 // 7, tickets(241)
         sent = await p.compact_messages(longer, session_id="s", window_tokens=window)
         assert sent.report.status == "nothing_to_do" and not sent.report.batches

@@ -17,7 +17,7 @@ from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.digest import study
 from palimpsest_mcp.digest.source import Source
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("nothing_is_read")]
 KEY = "AKIAQ5TZ7XN2RVWB4KCM"
 
 

@@ -15,15 +15,19 @@ import resource
 import shutil
 import sys
 from collections.abc import Awaitable, Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from palimpsest_mcp.core import wiring
 from palimpsest_mcp.core.palimpsest import Palimpsest
+from palimpsest_mcp.digest import study
 from palimpsest_mcp.errors import PalimpsestError
 from palimpsest_mcp.experience.disk import DiskExperience
 from palimpsest_mcp.settings.settings import Settings
 from palimpsest_mcp.store import DiskStore
 from palimpsest_mcp.testing.faulty_disk import Fault, FaultyDisk
+from palimpsest_mcp.text.specifics.registry import DefaultRegistry
 from palimpsest_mcp.text.tokens.vocabulary import load_vocabulary
 
 SECRET = "zebra-4711-quagga"
@@ -280,9 +284,22 @@ def forked(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     return json.loads(text) if text else {"died": os.waitstatus_to_exitcode(status)}
 
 
+def read_texts_once() -> None:
+    """Processes that are forked later know the texts that this one has read: what they write is the same, and it is the
+    longest of what they compute (`texts_are_read_once` in `tests/conftest.py`)."""
+    registry = DefaultRegistry()
+
+    def the_same(_: object) -> DefaultRegistry:
+        return registry
+
+    wiring.__dict__["DefaultRegistry"] = the_same
+    study.__dict__["Studies"] = cache(study.Studies)
+
+
 def main(folder: str) -> None:
     """One case a line: a day with its fault, a look at the store, a whole day after it, and a look again."""
     load_vocabulary()
+    read_texts_once()
     asyncio.run(_warm(Path(folder) / "warm"))
     for number, line in enumerate(sys.stdin):
         case = json.loads(line)

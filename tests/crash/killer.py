@@ -23,7 +23,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from day import forked
+from day import forked, read_texts_once
 from victim import Kind, Mortal, Place, Told, fill
 from victims_once import ONCE
 from victims_writing import WRITERS
@@ -165,6 +165,7 @@ async def _warm(folder: Path) -> None:
 
 def main(folder: str, seed: str) -> None:
     load_vocabulary()
+    read_texts_once()
     asyncio.run(_warm(Path(folder) / "warm"))
     killers: dict[str, Killer] = {}
     for line in sys.stdin:

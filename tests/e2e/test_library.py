@@ -47,7 +47,9 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
     python = folder / "venv" / "bin" / "python"
     wheel = next(folder.glob("palimpsest_core-*.whl"))
-    done = subprocess.run([str(python), "-m", "pip", "install", "-q", str(wheel)], capture_output=True, text=True)
+    done = subprocess.run(
+        [str(python), "-m", "pip", "install", "-q", "--no-compile", str(wheel)], capture_output=True, text=True
+    )
     if done.returncode:
         pytest.skip(f"the package index gave no dependencies: {done.stderr[-200:]}")
     return folder / "venv"

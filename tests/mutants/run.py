@@ -143,7 +143,7 @@ class Checkout:
             found.append(places[0] + (f"::{method}" if method else ""))
         return found
 
-    def broken(self, mutant: Mutant) -> tuple[Path, str, str]:
+    def broken(self, mutant: Mutant) -> tuple[Path, ast.Module, str]:
         """The file, by its path from the top, as the mutant leaves it; and the broken definition alone.
 
         Raises:
@@ -164,9 +164,8 @@ class Checkout:
         after = ast.unparse(ast.fix_missing_locations(node))
         if before == after:
             raise Unfit("it changes nothing")
-        text = ast.unparse(tree)
-        compile(text, paths[0], "exec")
-        return paths[0].relative_to(self.root), text, after
+        compile(tree, paths[0], "exec")
+        return paths[0].relative_to(self.root), tree, after
 
 
 def _kind(node: Function | Constant) -> str:
@@ -235,11 +234,12 @@ class _Deleting(ast.NodeTransformer):
 class _Replacing(ast.NodeTransformer):
     def __init__(self, old: ast.expr, new: ast.expr) -> None:
         self._old = ast.unparse(old)
+        self._kind = type(old)
         self._new = new
         self.times = 0
 
     def visit(self, node: ast.AST) -> ast.AST:
-        if isinstance(node, ast.expr) and ast.unparse(node) == self._old:
+        if isinstance(node, self._kind) and ast.unparse(node) == self._old:
             self.times += 1
             return self._new
         return self.generic_visit(node)
@@ -314,10 +314,10 @@ def assert_copy_is_imported(folder: Path) -> None:
 def try_mutant(mutant: Mutant, checkout: Checkout, parent: str, options: argparse.Namespace) -> Outcome:
     """Apply one mutant in a copy of its own and run its tests."""
     started = time.monotonic()
-    path, text, _ = checkout.broken(mutant)
+    path, tree, _ = checkout.broken(mutant)
     folder = scratch_copy(parent)
     try:
-        (folder / path).write_text(text, "utf-8")
+        (folder / path).write_text(ast.unparse(tree), "utf-8")
         status, output = run_tests(folder, checkout.tests_of(mutant), options.timeout, options.crash_seconds)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

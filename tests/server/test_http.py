@@ -14,6 +14,7 @@ import sys
 import threading
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -198,11 +199,11 @@ def test_a_request_that_is_no_http_is_answered(url: str) -> None:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("era", ERAS)
-async def test_half_a_surrogate_pair_is_kept_as_it_is_on_stdio(tmp_path: Path, era: str) -> None:
+async def test_half_a_surrogate_pair_is_kept_as_it_is_on_stdio(url: str, era: str) -> None:
     """Both parsers of the SDK would refuse or break on it."""
     item = {"role": "user", "content": "cut here \ud83d", "id": "mine \udc80"}
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "raw", "version": "0"}}
-    with serving(tmp_path) as url, httpx2.Client(timeout=ENDS_S, headers=JSON if era == "legacy" else MODERN) as client:
+    with httpx2.Client(timeout=ENDS_S, headers=JSON if era == "legacy" else MODERN) as client:
         session: dict[str, str] = {}
         meta: dict[str, Any] = {}
 
@@ -218,9 +219,11 @@ async def test_half_a_surrogate_pair_is_kept_as_it_is_on_stdio(tmp_path: Path, e
         else:
             prefix = "io.modelcontextprotocol/"
             meta["_meta"] = {f"{prefix}protocolVersion": era, f"{prefix}clientCapabilities": {}}
-        said = call("tools/call", name="record_items", arguments={"session_id": "night", "items": [item]})
+        said = call("tools/call", name="record_items", arguments={"session_id": f"night {era}", "items": [item]})
         assert said["result"]["structuredContent"]["recorded"] == 1, said
-        pinned = call("tools/call", name="show_context", arguments={"session_id": "night", "pin": ["mine \udc80"]})
+        pinned = call(
+            "tools/call", name="show_context", arguments={"session_id": f"night {era}", "pin": ["mine \udc80"]}
+        )
         assert not pinned["result"]["isError"], "the id is the same half"
         wrong = call("tools/call", name="record_items", arguments={"session_id": "s", "items": [{"x\ud83d": "y"}]})
         assert "x\ufffd is not a field" in wrong["result"]["content"][0]["text"]
@@ -234,6 +237,23 @@ def tokens_file(folder: Path) -> tuple[Path, dict[str, str]]:
     path = folder / "tokens"
     path.write_text("# who may call\n\n" + "".join(f"{name} {token}\n" for name, token in tokens.items()), "utf-8")
     return path, tokens
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """A server that takes tokens only."""
+
+    url: str
+    home: Path
+    tokens: dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+    folder = tmp_path_factory.mktemp("guarded")
+    path, tokens = tokens_file(folder)
+    with serving(folder / "home", "--tokens", str(path)) as url:
+        yield Guarded(url, folder / "home", tokens)
 
 
 def command(*arguments: str) -> str:
@@ -255,41 +275,37 @@ async def as_caller(url: str, token: str, era: str, tool: str, arguments: dict[s
 @pytest.mark.anyio
 @pytest.mark.parametrize("era", ERAS)
 async def test_each_caller_has_its_own_sessions_and_the_owner_those_of_the_command_line(
-    tmp_path: Path, era: str
+    guarded: Guarded, era: str
 ) -> None:
-    path, tokens = tokens_file(tmp_path)
-    home = tmp_path / "home"
-    with serving(home, "--tokens", str(path)) as url:
-        for name, token in tokens.items():
-            done = await as_caller(url, token, era, "record_items", {"session_id": "mine", "items": items(name)})
-            assert session(done)
-        for name, token in tokens.items():
-            arguments = {"session_id": "mine", "force": True, "target": 0.3, "window_tokens": 33_000}
-            assert session(await as_caller(url, token, era, "compact_session", arguments))
-            back = {"session_id": "mine", "batch_id": "offload_0001"}
-            text = text_of(await as_caller(url, token, era, "restore_batch", back))
-            assert f"{name} row" in text and not any(f"{other} row" in text for other in tokens if other != name)
-            for other in tokens:
-                found = text_of(await as_caller(url, token, era, "search_offloaded", {"query": other}))
-                assert (f"{other} row" in found) == (other == name), (name, other)
-        transcript = {"session_id": "mine", "transcript_path": "/etc/passwd"}
-        refused = await as_caller(url, tokens["ada"], era, "check_context_ratio", transcript)
-        assert refused.is_error
-        learned = {"skill": "search", "event": {"outcome": "success", "winning_pattern": "adas pattern"}}
-        assert not (await as_caller(url, tokens["ada"], era, "record_experience", learned)).is_error
-    assert "c0" in command("list", "mine", "--home", str(home), "--json"), "the owner's session"
+    url, home, tokens, mine = guarded.url, guarded.home, guarded.tokens, f"mine {era}"
+    for name, token in tokens.items():
+        done = await as_caller(url, token, era, "record_items", {"session_id": mine, "items": items(name)})
+        assert session(done)
+    for name, token in tokens.items():
+        arguments = {"session_id": mine, "force": True, "target": 0.3, "window_tokens": 33_000}
+        assert session(await as_caller(url, token, era, "compact_session", arguments))
+        back = {"session_id": mine, "batch_id": "offload_0001"}
+        text = text_of(await as_caller(url, token, era, "restore_batch", back))
+        assert f"{name} row" in text and not any(f"{other} row" in text for other in tokens if other != name)
+        for other in tokens:
+            found = text_of(await as_caller(url, token, era, "search_offloaded", {"query": other}))
+            assert (f"{other} row" in found) == (other == name), (name, other)
+    transcript = {"session_id": mine, "transcript_path": "/etc/passwd"}
+    refused = await as_caller(url, tokens["ada"], era, "check_context_ratio", transcript)
+    assert refused.is_error
+    learned = {"skill": "search", "event": {"outcome": "success", "winning_pattern": "adas pattern"}}
+    assert not (await as_caller(url, tokens["ada"], era, "record_experience", learned)).is_error
+    assert "c0" in command("list", mine, "--home", str(home), "--json"), "the owner's session"
     assert not list((home).glob("experience/*")), "what ada's skills learn is not the owner's"
     command("verify", "--home", str(home))
 
 
-def test_without_a_token_or_with_a_wrong_one_nothing_but_health_is_answered(tmp_path: Path) -> None:
-    path, tokens = tokens_file(tmp_path)
-    body = b'{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}'
-    with serving(tmp_path / "home", "--tokens", str(path)) as url:
-        for given in ("", "Bearer", f"Bearer {'0' * 64}", f"Basic {tokens['ada']}", tokens["ada"]):
-            answer = ask("POST", url, content=body, headers={**JSON, "authorization": given})
-            assert answer.status_code == 401 and answer.headers["www-authenticate"].startswith("Bearer "), given
-        assert ask("GET", url.replace("/mcp", "/health")).status_code == 200
+def test_without_a_token_or_with_a_wrong_one_nothing_but_health_is_answered(guarded: Guarded) -> None:
+    body, url, ada = b'{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}', guarded.url, guarded.tokens["ada"]
+    for given in ("", "Bearer", f"Bearer {'0' * 64}", f"Basic {ada}", ada):
+        answer = ask("POST", url, content=body, headers={**JSON, "authorization": given})
+        assert answer.status_code == 401 and answer.headers["www-authenticate"].startswith("Bearer "), given
+    assert ask("GET", url.replace("/mcp", "/health")).status_code == 200
 
 
 def opened(url: str, token: str) -> httpx2.Client:
@@ -301,10 +317,10 @@ def opened(url: str, token: str) -> httpx2.Client:
     return client
 
 
-def test_a_session_of_the_protocol_is_nobody_elses(tmp_path: Path) -> None:
-    path, tokens = tokens_file(tmp_path)
+def test_a_session_of_the_protocol_is_nobody_elses(guarded: Guarded) -> None:
+    url, tokens = guarded.url, guarded.tokens
     message = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
-    with serving(tmp_path / "home", "--tokens", str(path)) as url, closing(opened(url, tokens["ada"])) as client:
+    with closing(opened(url, tokens["ada"])) as client:
         assert client.post(url, json=message).status_code == 200
         stolen = {"authorization": f"Bearer {tokens['bob']}"}
         assert client.post(url, json=message, headers=stolen).status_code == 404

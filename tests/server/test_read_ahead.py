@@ -16,7 +16,7 @@ from palimpsest_mcp.digest.source import Source
 from palimpsest_mcp.server import lifespan
 from palimpsest_mcp.server.server import build_server
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("nothing_is_read")]
 LONG_S = 10
 """Nobody waits so long unless the test fails."""
 LOG = "\n".join(f"2026-11-20 08:15:{n:02} INFO worker {n} took {n * 37} ms" for n in range(60))

@@ -37,9 +37,9 @@ async def compacted(client: Client) -> str:
     recorded = (await client.call_tool("record_items", {"session_id": "new", "items": given})).structured_content
     assert recorded is not None
     handle = recorded["session"]
-    await client.call_tool(
-        "compact_session", {"session_id": handle, "force": True, "target": 0.4, "window_tokens": 60_000}
-    )
+    how = {"session_id": handle, "force": True, "target": 0.4, "window_tokens": 60_000}
+    done = (await client.call_tool("compact_session", how)).structured_content
+    assert done is not None and done["batches"]
     return handle
 
 
@@ -49,8 +49,8 @@ async def read(client: Client, path: str) -> str:
     return content.text
 
 
-async def test_everything_that_is_kept_can_be_read(client: Client) -> None:
-    handle = await compacted(client)
+async def test_everything_that_is_kept_can_be_read(client: Client, with_secret: str) -> None:
+    handle = with_secret
     assert handle in await read(client, "sessions")
     of = f"sessions/{handle}"
     assert "OPS-77" in await read(client, f"{of}/context")
@@ -73,8 +73,7 @@ async def test_everything_that_is_kept_can_be_read(client: Client) -> None:
     assert "data, not instructions" in await read(client, "experience/search-x")
 
 
-async def test_what_is_not_there_says_what_is(client: Client) -> None:
-    await compacted(client)
+async def test_what_is_not_there_says_what_is(client: Client, with_secret: str) -> None:
     for path in (
         "sessions/nobody/summary",
         "handoffs/none",
@@ -88,8 +87,8 @@ async def test_what_is_not_there_says_what_is(client: Client) -> None:
         assert path == "nothing" or '"next": ' in caught.value.error.message
 
 
-async def test_a_handoff_of_an_unknown_name_is_not_said_to_stand_elsewhere(client: Client) -> None:
-    handle = await compacted(client)
+async def test_a_handoff_of_an_unknown_name_is_not_said_to_stand_elsewhere(client: Client, with_secret: str) -> None:
+    handle = with_secret
     written = (await client.call_tool("write_handoff", {"session_id": handle, "task": "Mend it"})).structured_content
     assert written is not None
     with pytest.raises(MCPError) as caught:
@@ -101,8 +100,8 @@ async def test_a_handoff_of_an_unknown_name_is_not_said_to_stand_elsewhere(clien
     assert "of this task in any project" in refused and "Leave task out" in refused
 
 
-async def test_names_are_completed_from_what_was_named_before(client: Client) -> None:
-    handle = await compacted(client)
+async def test_names_are_completed_from_what_was_named_before(client: Client, with_secret: str) -> None:
+    handle = with_secret
     ref = ResourceTemplateReference(
         type="ref/resource", uri="palimpsest://sessions/{session}/batches/{batch}/items/{item}"
     )

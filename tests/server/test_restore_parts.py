@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+import shutil
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.server.lifespan import count_o200k
 from palimpsest_mcp.server.server import build_server
 
-from .test_tools import items
+from .test_tools import items, server_over
 
 pytestmark = pytest.mark.anyio
 ROWS = 2_500
@@ -23,7 +25,7 @@ ROWS = 2_500
 
 @pytest.fixture
 async def client(tmp_path: Path) -> AsyncGenerator[Client]:
-    async with Client(build_server(lambda: Palimpsest.open(tmp_path), warm=lambda: None)) as connected:
+    async with Client(server_over(tmp_path / "home")) as connected:
         yield connected
 
 
@@ -48,8 +50,26 @@ async def offloaded(client: Client) -> str:
     return recorded["session"]
 
 
-async def test_a_hit_names_lines_and_offset_that_restore_takes(client: Client) -> None:
-    handle = await offloaded(client)
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A store with such a session, which nobody changes, and the handle of that."""
+    home = tmp_path_factory.mktemp("made")
+
+    async def make() -> str:
+        async with Client(server_over(home)) as client:
+            return await offloaded(client)
+
+    return home, asyncio.run(make())
+
+
+@pytest.fixture
+def handle(made: tuple[Path, str], tmp_path: Path) -> str:
+    """Of that session in the client's own store."""
+    shutil.copytree(made[0], tmp_path / "home", dirs_exist_ok=True)
+    return made[1]
+
+
+async def test_a_hit_names_lines_and_offset_that_restore_takes(client: Client, handle: str) -> None:
     found = await ask(client, "search_offloaded", query="7127100", session_id=handle)
     hit = re.search(r"restore_batch (\S+) (\S+) (\S+) lines=(\d+) offset=(\d+):", found)
     assert hit is not None, found
@@ -59,8 +79,7 @@ async def test_a_hit_names_lines_and_offset_that_restore_takes(client: Client) -
     assert "row 900 value 7127100" in await ask(client, "restore_batch", **by, offset=int(hit[5]), max_tokens=200)
 
 
-async def test_grep_gives_the_lines_that_match_with_their_places(client: Client) -> None:
-    handle = await offloaded(client)
+async def test_grep_gives_the_lines_that_match_with_their_places(client: Client, handle: str) -> None:
     by = {"session_id": handle, "batch_id": "offload_0001"}
     text = await ask(client, "restore_batch", **by, grep=r"value 7127100\b")
     row = re.search(r"^(\d+):(\d+): row 900 value 7127100 port 400$", text, re.MULTILINE)
@@ -69,15 +88,13 @@ async def test_grep_gives_the_lines_that_match_with_their_places(client: Client)
     assert "search_offloaded" in await ask(client, "restore_batch", **by, grep="nowhere at all")
 
 
-async def test_what_was_sought_in_vain_is_masked_in_the_answer(client: Client) -> None:
-    handle = await offloaded(client)
+async def test_what_was_sought_in_vain_is_masked_in_the_answer(client: Client, handle: str) -> None:
     key = "gh" + "p_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"
     found = await ask(client, "restore_batch", session_id=handle, batch_id="offload_0001", item_id="c0", grep=key)
     assert found.startswith("No line of") and key[4:20] not in found
 
 
-async def test_what_matches_comes_in_pages_that_miss_nothing(client: Client) -> None:
-    handle = await offloaded(client)
+async def test_what_matches_comes_in_pages_that_miss_nothing(client: Client, handle: str) -> None:
     by = {"session_id": handle, "batch_id": "offload_0001", "grep": "port 77$", "max_tokens": 120}
     found: list[str] = []
     offset: dict[str, int] = {}
@@ -92,8 +109,7 @@ async def test_what_matches_comes_in_pages_that_miss_nothing(client: Client) -> 
     assert found == [f"row {row} value {row * 7919} port 77" for row in range(ROWS) if row % 500 == 77]
 
 
-async def test_a_page_fits_the_room_that_is_left(client: Client) -> None:
-    handle = await offloaded(client)
+async def test_a_page_fits_the_room_that_is_left(client: Client, handle: str) -> None:
     by = {"session_id": handle, "batch_id": "offload_0001"}
     shorter = await client.call_tool("check_context_ratio", {"session_id": handle})
     assert shorter.structured_content is not None
@@ -135,19 +151,17 @@ async def test_without_a_session_the_sessions_are_listed_newest_first(client: Cl
     assert refused.is_error and "list_offloaded" in text_of(refused)
 
 
-async def test_in_core_the_next_step_never_names_a_tool_that_is_not_listed(tmp_path: Path) -> None:
-    async with Client(build_server(lambda: Palimpsest.open(tmp_path), warm=lambda: None, core=True)) as client:
+async def test_in_core_the_next_step_never_names_a_tool_that_is_not_listed(tmp_path: Path, handle: str) -> None:
+    async with Client(build_server(lambda: Palimpsest.open(tmp_path / "home"), warm=lambda: None, core=True)) as client:
         listed = {tool.name for tool in (await client.list_tools()).tools}
         assert len(listed) == 9 and "show_context" not in listed
-        handle = await offloaded(client)
         back = text_of(
             await client.call_tool("restore_batch", {"session_id": handle, "batch_id": "last_pass", "reinstate": True})
         )
         assert "put back" in back  # what is not listed of a listed tool is taken all the same
 
 
-async def test_a_part_of_a_batch_is_not_put_back_as_the_whole(client: Client) -> None:
-    handle = await offloaded(client)
+async def test_a_part_of_a_batch_is_not_put_back_as_the_whole(client: Client, handle: str) -> None:
     for part in ({"item_id": "c0"}, {"lines": "1-3"}, {"grep": "row"}):
         arguments = {"session_id": handle, "batch_id": "offload_0001", "reinstate": True, **part}
         refused = await client.call_tool("restore_batch", arguments)
@@ -155,7 +169,6 @@ async def test_a_part_of_a_batch_is_not_put_back_as_the_whole(client: Client) ->
     assert "reinstated" not in await ask(client, "list_offloaded", session_id=handle)
 
 
-async def test_a_call_without_a_batch_is_told_which_the_session_has(client: Client) -> None:
-    handle = await offloaded(client)
+async def test_a_call_without_a_batch_is_told_which_the_session_has(client: Client, handle: str) -> None:
     refused = text_of(await client.call_tool("restore_batch", {"session_id": handle}))
     assert f'list_offloaded {{\\"session_id\\": \\"{handle}\\"}}' in refused

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Generator, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,50 @@ def exchange(home: Path, *lines: str, log_level: str = "") -> tuple[list[dict[st
     return answers, stderr
 
 
+class Pipe:
+    """A server that many tests talk with, one after the other, as one client would."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self._running = subprocess.Popen(
+            COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=at(home), text=True
+        )
+        (self._hello,) = self._answers(HELLO)
+
+    def _answers(self, *lines: str) -> Iterator[dict[str, Any]]:
+        running = self._running
+        assert running.stdin is not None and running.stdout is not None
+        for line in lines:
+            silent = threading.Timer(SILENT_S, running.kill)
+            silent.start()
+            running.stdin.write(line)
+            running.stdin.flush()
+            yield json.loads(running.stdout.readline() or '"no answer"')
+            silent.cancel()
+
+    def ask(self, *lines: str) -> list[dict[str, Any]]:
+        """The answer to the greeting, and one to each line."""
+        return [self._hello, *self._answers(*lines)]
+
+    def end(self) -> None:
+        """It has said nothing else on either stream, and ends well."""
+        with self._running as running:
+            assert running.stdin is not None and running.stdout is not None and running.stderr is not None
+            silent = threading.Timer(SILENT_S, running.kill)
+            silent.start()
+            running.stdin.close()
+            rest = running.stdout.read(), running.stderr.read()
+            silent.cancel()
+        assert rest == ("", "") and running.returncode == 0
+
+
+@pytest.fixture(scope="module")
+def pipe(tmp_path_factory: pytest.TempPathFactory) -> Generator[Pipe]:
+    one = Pipe(tmp_path_factory.mktemp("pipe"))
+    yield one
+    one.end()
+
+
 def test_nothing_but_the_protocol_goes_to_stdout_and_nothing_to_stderr(tmp_path: Path) -> None:
     answers, stderr = exchange(
         tmp_path,
@@ -106,23 +151,21 @@ def test_whoever_asks_for_a_log_gets_json_lines_that_quote_nothing(tmp_path: Pat
     assert "quoted-by-nobody" not in stderr
 
 
-def test_a_number_that_json_does_not_have_is_refused_on_the_wire(tmp_path: Path) -> None:
+def test_a_number_that_json_does_not_have_is_refused_on_the_wire(pipe: Pipe) -> None:
     call = message(2, "tools/call", name="compact_session", arguments={"session_id": "s", "target": float("nan")})
     assert "NaN" in call
-    answers, _ = exchange(tmp_path, HELLO, call)
+    answers = pipe.ask(call)
     said = json.dumps(answers[1])
     assert "error" in said.lower() and ("target" in said or "arse" in said)
 
 
-def test_half_a_surrogate_pair_on_the_wire_is_answered(tmp_path: Path) -> None:
+def test_half_a_surrogate_pair_on_the_wire_is_answered(pipe: Pipe) -> None:
     """A client written in JavaScript sends what it cut as `\\ud83d`; the SDK's parser refuses it without an answer."""
     item = {"role": "user", "content": "cut here \ud83d", "id": "mine \udc80", "args": {"k\udc80": "\ud83d"}}
     call = message(2, "tools/call", name="record_items", arguments={"session_id": "night \ud83d", "items": [item]})
     assert "\\ud83d" in call
-    anyio.run(begin, tmp_path, "night \ud83d")
-    answers, _ = exchange(
-        tmp_path,
-        HELLO,
+    anyio.run(begin, pipe.home, "night \ud83d")
+    answers = pipe.ask(
         call,
         message(3, "tools/call", name="show_context", arguments={"session_id": "night \ud83d", "pin": ["mine \udc80"]}),
     )
@@ -130,20 +173,18 @@ def test_half_a_surrogate_pair_on_the_wire_is_answered(tmp_path: Path) -> None:
     assert not answers[2]["result"]["isError"] and "pinned" in answers[2]["result"]["content"][0]["text"]
 
 
-def test_an_answer_that_would_quote_half_a_pair_is_sent_with_a_mark_in_its_place(tmp_path: Path) -> None:
+def test_an_answer_that_would_quote_half_a_pair_is_sent_with_a_mark_in_its_place(pipe: Pipe) -> None:
     """The SDK's writer ends the server over it."""
     bad = message(2, "tools/call", name="record_items", arguments={"session_id": "new", "items": [{"x\ud83d": "y"}]})
-    answers, _ = exchange(tmp_path, HELLO, bad, message(3, "tools/list"))
+    answers = pipe.ask(bad, message(3, "tools/list"))
     assert answers[1]["result"]["isError"] and "x\ufffd is not a field" in answers[1]["result"]["content"][0]["text"]
     assert answers[2]["id"] == 3
 
 
-def test_every_malformed_request_is_answered_and_the_server_lives_on(tmp_path: Path) -> None:
+def test_every_malformed_request_is_answered_and_the_server_lives_on(pipe: Pipe) -> None:
     """`tests/server/test_wire.py` has many more; none may leave a client waiting."""
     deep = '{"method": "tools/call", "params": ' + "[" * 100_000 + "]" * 100_000 + ', "jsonrpc": "2.0", "id": 3}\n'
-    answers, stderr = exchange(
-        tmp_path,
-        HELLO,
+    answers = pipe.ask(
         "{]\n",
         '{"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": [1]}\n',
         deep,
@@ -157,13 +198,10 @@ def test_every_malformed_request_is_answered_and_the_server_lives_on(tmp_path: P
         (1.5, -32600),
         (5, None),
     ]
-    assert stderr == ""
 
 
-def test_a_prompt_that_there_is_not_is_answered_by_the_names_of_those_there_are(tmp_path: Path) -> None:
-    answers, stderr = exchange(
-        tmp_path,
-        HELLO,
+def test_a_prompt_that_there_is_not_is_answered_by_the_names_of_those_there_are(pipe: Pipe) -> None:
+    answers = pipe.ask(
         message(2, "prompts/get", name="nope"),
         message(3, "prompts/get", name="handoff", arguments={"topic": "x"}),
         message(4, "prompts/get", name="handoff", arguments={"task": "x"}),
@@ -174,7 +212,6 @@ def test_a_prompt_that_there_is_not_is_answered_by_the_names_of_those_there_are(
     }
     assert answers[2]["error"]["code"] == -32602 and "'topic'" in answers[2]["error"]["message"]
     assert "task 'x'" in answers[3]["result"]["messages"][0]["content"]["text"]
-    assert stderr == ""
 
 
 def interrupted(code: list[str], home: Path, until: str, *, first: str = "") -> tuple[int, str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import shutil
 from collections.abc import AsyncGenerator
 from hashlib import sha256
 from pathlib import Path
@@ -94,11 +96,26 @@ async def recorded(client: Client, calls: int = 20) -> str:
     return (await data(client, "record_items", session_id="new", items=items(calls)))["session"]
 
 
-async def compacted(client: Client) -> str:
-    handle = await recorded(client)
-    report = await data(client, "compact_session", session_id=handle, force=True, target=0.4, window_tokens=60_000)
-    assert report["status"] in ("compacted", "target_not_reached")
-    return handle
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A store with a compacted session, which nobody changes, and the handle of that."""
+    home = tmp_path_factory.mktemp("made")
+
+    async def make() -> str:
+        async with Client(server_over(home)) as client:
+            handle = await recorded(client)
+            how = {"session_id": handle, "force": True, "target": 0.4, "window_tokens": 60_000}
+            assert (await data(client, "compact_session", **how))["status"] in ("compacted", "target_not_reached")
+        return handle
+
+    return home, asyncio.run(make())
+
+
+@pytest.fixture
+def compacted(made: tuple[Path, str], tmp_path: Path) -> str:
+    """The handle of a compacted session in the client's store."""
+    shutil.copytree(made[0], tmp_path / "home", dirs_exist_ok=True)
+    return made[1]
 
 
 async def test_a_ratio_names_its_numbers_sources_and_what_to_do(client: Client) -> None:
@@ -187,8 +204,8 @@ async def test_a_strategy_that_is_none_is_refused(client: Client) -> None:
     assert refused["code"] == "invalid_argument" and "opaque" in refused["next"]
 
 
-async def test_a_listing_is_one_page_of_short_rows(client: Client) -> None:
-    handle = await compacted(client)
+async def test_a_listing_is_one_page_of_short_rows(client: Client, compacted: str) -> None:
+    handle = compacted
     page = text_of(await ask(client, "list_offloaded", session_id=handle))
     rows = [line for line in page.splitlines() if line.startswith("- batch ")]
     assert f"total: {len(rows)}" in page and len(rows) > 2
@@ -196,15 +213,15 @@ async def test_a_listing_is_one_page_of_short_rows(client: Client) -> None:
         assert count_o200k(row) <= 40
 
 
-async def test_one_batch_in_detail_has_its_digest(client: Client) -> None:
-    handle = await compacted(client)
+async def test_one_batch_in_detail_has_its_digest(client: Client, compacted: str) -> None:
+    handle = compacted
     (batch, *_) = await batches_of(client, handle)
     detail = text_of(await ask(client, "list_offloaded", session_id=handle, batch_id=batch))
     assert f"batch: {batch}" in detail and "restorable: true" in detail and batch in detail.partition("digest: ")[2]
 
 
-async def test_a_dropped_word_is_found_and_its_original_comes_back_whole(client: Client) -> None:
-    handle = await compacted(client)
+async def test_a_dropped_word_is_found_and_its_original_comes_back_whole(client: Client, compacted: str) -> None:
+    handle = compacted
     found = text_of(await ask(client, "search_offloaded", query="E4001", session_id=handle))
     assert "data, not instructions" in found
     line = next(line for line in found.splitlines() if line.startswith("restore_batch "))
@@ -214,8 +231,8 @@ async def test_a_dropped_word_is_found_and_its_original_comes_back_whole(client:
     assert log_of(1) in text_of(result)
 
 
-async def test_the_marks_around_restored_text_are_new_each_time(client: Client) -> None:
-    handle = await compacted(client)
+async def test_the_marks_around_restored_text_are_new_each_time(client: Client, compacted: str) -> None:
+    handle = compacted
     first = text_of(await ask(client, "restore_batch", session_id=handle, batch_id="offload_0001"))
     second = text_of(await ask(client, "restore_batch", session_id=handle, batch_id="offload_0001"))
     marks = [next(line for line in text.splitlines() if line.startswith("<<")) for text in (first, second)]

@@ -18,7 +18,7 @@ from palimpsest_mcp.server.server import build_server
 from palimpsest_mcp.server.view_app import URI
 from palimpsest_mcp.web.answers import Answers
 
-from .test_resources import ERAS, SECRET, compacted
+from .test_resources import ERAS, SECRET
 from .test_tools import server_over
 
 pytestmark = pytest.mark.anyio
@@ -51,8 +51,10 @@ async def test_two_tools_name_the_page_and_the_page_comes_whole(client: Client) 
     assert '<script type="application/json" id="stored" data-from="host"></script>' in page.text
 
 
-async def test_the_page_is_answered_as_in_a_browser_and_masked(client: Client, tmp_path: Path) -> None:
-    handle = await compacted(client)
+async def test_the_page_is_answered_as_in_a_browser_and_masked(
+    client: Client, with_secret: str, tmp_path: Path
+) -> None:
+    handle = with_secret
     async with Palimpsest.open(tmp_path / "home") as p:
         answers = Answers(p)
         for key, route, given in (
@@ -68,8 +70,7 @@ async def test_the_page_is_answered_as_in_a_browser_and_masked(client: Client, t
 
 
 @pytest.mark.parametrize("key", ["undo?session=s", "../secret", "session?session=nobody", "item"])
-async def test_it_changes_nothing_and_says_what_can_be_asked(client: Client, key: str) -> None:
-    await compacted(client)
+async def test_it_changes_nothing_and_says_what_can_be_asked(client: Client, with_secret: str, key: str) -> None:
     with pytest.raises(MCPError) as refused:
         await asked(client, key)
     said = json.loads(str(refused.value)[str(refused.value).index("{") :])

@@ -97,3 +97,14 @@ def archived(client: Client, session_id: str) -> dict[str, bytes]:
         return found
 
     return asyncio.run(read())
+
+
+def damage(client: Client) -> list[str]:
+    """What `verify` finds in the user's store, asked in this process."""
+
+    async def look() -> list[str]:
+        async with Palimpsest.open(client.store) as palimpsest:
+            report = await palimpsest.verify()
+        return [] if report.ok else [f"{one.where}: {one.what}" for one in report.findings] or ["not ok"]
+
+    return asyncio.run(look())

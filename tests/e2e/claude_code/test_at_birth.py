@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import sys
@@ -9,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from palimpsest_mcp import Palimpsest
 
 from .driver import Client, Run
 from .fake_messages import Reply, all_faults, bash, call, say
@@ -42,17 +45,24 @@ def play(user: Client, *turns: Reply) -> tuple[Run, list[str]]:
 
 def originals(user: Client, run: Run) -> list[str]:
     """Every original in the archive, by batch, exactly."""
-    batches = json.loads(user.palimpsest("--json", "list", run.session_id).stdout)["batches"]
-    assert {batch["reason"] for batch in batches} <= {"at_birth"}
-    restored = [user.palimpsest("restore", run.session_id, batch["batch_id"], "--raw") for batch in batches]
-    return [one.stdout.decode() for one in restored]
+
+    async def read() -> list[str]:
+        async with Palimpsest.open(user.store) as palimpsest:
+            batches = await palimpsest.list_offloaded(run.session_id)
+            assert {batch.reason for batch in batches} <= {"at_birth"}
+            return [
+                (await palimpsest.restore(run.session_id, batch.batch_id, noted=False)).data.decode()
+                for batch in batches
+            ]
+
+    return asyncio.run(read())
 
 
 def file(user: Client, name: str) -> str:
     return str(user.project / name)
 
 
-def test_long_results_of_mcp_bash_and_read_enter_as_digests(born: Client) -> None:
+def test_long_results_of_mcp_bash_and_read_enter_as_digests_and_come_back_exactly(born: Client) -> None:
     (born.project / "print.py").write_text(PRINT.format(folder=str(Path(__file__).parent), characters=LONG), "utf-8")
     run, results = play(
         born,
@@ -80,9 +90,6 @@ def test_long_results_of_mcp_bash_and_read_enter_as_digests(born: Client) -> Non
     assert results[2].startswith("1\t[")
     assert "digest's own" in run.requests[-1].text
 
-
-def test_a_restored_original_is_the_exact_text(born: Client) -> None:
-    run, _ = play(born, call("mcp__texts__lines", characters=LONG))
     handle = json.loads(born.palimpsest("--json", "show", run.session_id).stdout)["handle"]
     again = born.run(
         "more",

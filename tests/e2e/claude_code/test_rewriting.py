@@ -6,9 +6,10 @@ import json
 
 from .driver import OVER_TRIGGER, Client
 from .fake_messages import Reply, all_faults, bash, call, calls, say
+from .long_sessions import archived
 
 
-def test_a_rewritten_session_resumes_with_digests_and_does_not_compact(client: Client) -> None:
+def test_continue_and_resume_pick_a_rewritten_session_up_with_digests_and_nothing_is_compacted(client: Client) -> None:
     client.plugin = None
     noise = "for i in $(seq 1 120); do echo row $i of {0} took $((i*7)) ms; done"
     turns: list[Reply] = [
@@ -29,6 +30,8 @@ def test_a_rewritten_session_resumes_with_digests_and_does_not_compact(client: C
     new = told["new_session_id"]
     assert client.transcript(run.session_id).read_bytes() == before
 
+    picked_up = client.run("on", "--continue", turns=[say("ok")])
+    assert picked_up.session_id == new
     again = client.run("more", "--resume", new, turns=[say("ok"), say("not asked for")])
     assert again.session_id == new
     (request,) = again.requests
@@ -41,21 +44,9 @@ def test_a_rewritten_session_resumes_with_digests_and_does_not_compact(client: C
     assert all(len(shown[name]) < len(whole[name]) for name in changed)
     assert f"restore_batch {told['handle']} offload_" in request.text
 
-    batches = json.loads(client.palimpsest("--json", "list", new).stdout)["batches"]
-    for batch in batches:
-        for item in batch["item_ids"]:
-            raw = client.palimpsest("restore", new, batch["batch_id"], "--item", item, "--raw").stdout
-            assert raw.decode() == whole[item]
-
-
-def test_continue_picks_the_rewritten_session_up(client: Client) -> None:
-    client.plugin = None
-    turns = [*(bash(f"seq {n}000 {n}400") for n in range(1, 8)), say("end")]
-    run = client.run("go", turns=turns)
-    told = json.loads(client.palimpsest("--json", "rewrite", run.session_id).stdout)
-    again = client.run("more", "--continue", turns=[say("ok")])
-    assert again.session_id == told["new_session_id"]
-    assert f"restore_batch {told['handle']}" in again.requests[-1].text
+    kept = archived(client, new)
+    assert len(kept) == len(changed)
+    assert {name: data.decode() for name, data in kept.items()}.items() <= whole.items()
 
 
 def test_with_the_plugin_the_new_session_reaches_the_old_ones_batches(client: Client) -> None:

@@ -6,6 +6,8 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from ..claude_code.fake_messages import Reply, Request, Turn, all_faults, call, say
 from .driver import STEPS, WINDOW, User, output, tokens_of
 
@@ -25,10 +27,16 @@ def answers(request: Request) -> list[list[dict[str, Any]]]:
     return [[{key: part[key] for key in part if key != "cache_control"} for part in parts] for parts in said]
 
 
-def test_a_long_session_shrinks_again_and_again_and_nothing_is_lost(user: User) -> None:
+@pytest.fixture(scope="module")
+def long_session(user: User) -> list[Request]:
+    """What the model was asked while it read all logs."""
     user.api.play(*reads(user), say("all read", None))
     assert "all read" in user.run("read all logs")
-    requests = user.requests()
+    return list(user.requests())
+
+
+def test_a_long_session_shrinks_again_and_again_and_nothing_is_lost(user: User, long_session: list[Request]) -> None:
+    requests = long_session
     assert len(requests) == STEPS + 1
     assert not all_faults(requests)
     assert all(tokens_of(one.body) < 0.9 * WINDOW for one in requests)
@@ -47,10 +55,8 @@ def test_a_long_session_shrinks_again_and_again_and_nothing_is_lost(user: User) 
     assert output(0) in kept
 
 
-def test_a_session_that_is_taken_up_again_says_the_same_bytes(user: User) -> None:
-    user.api.play(*reads(user), say("all read", None))
-    user.run("read all logs again")
-    last = user.requests()[-1]
+def test_a_session_that_is_taken_up_again_says_the_same_bytes(user: User, long_session: list[Request]) -> None:
+    last = long_session[-1]
     user.api.play(say("gone on", None))
     user.run("go on", goes_on=True)
     (first,) = user.requests()
@@ -69,8 +75,8 @@ def test_a_server_that_is_killed_costs_one_request_and_the_session_goes_on(user:
             user.tool, None, command="cat log0.txt", **({"description": "x"} if user.host == "opencode" else {})
         )
 
-    turns = reads(user)
-    user.api.play(*turns[:10], kill, *turns[10:], say("all read", None))
+    turns = reads(user, steps=10)
+    user.api.play(*turns[:8], kill, *turns[8:], say("all read", None))
     assert "all read" in user.run("read all logs once more")
     assert killed[0] >= 1
     requests = user.requests()
@@ -79,7 +85,7 @@ def test_a_server_that_is_killed_costs_one_request_and_the_session_goes_on(user:
 
 
 def test_two_sessions_do_not_know_of_each_other(user: User) -> None:
-    user.api.play(*reads(user, "other"), say("all read", None))
+    user.api.play(*reads(user, "other", steps=9), say("all read", None))
     user.run("read the other logs")
     texts = "".join(digests(user.requests()[-1]).values())
     assert "other-req" in texts
