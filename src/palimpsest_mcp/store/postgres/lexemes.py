@@ -200,7 +200,7 @@ def near(term: Term, texts: Iterable[Text]) -> tuple[str, ...]:
     """The words of some texts that stand for a term: those that have it inside, shortest first; else those that differ
     by one letter."""
     word = fold(term.words[0])
-    known = {fold(one) for text in texts for one in WORD.findall(words(f"{text.named}\n{text.body}"))}
+    known = set(WORD.findall(fold(words("\n".join([f"{text.named}\n{text.body}" for text in texts])))))
     found = [one for one in known if word in one and len(one) <= _LONGEST_IN_PIECES]
     if not found and len(word) >= _SHORTEST_MISSPELT:
         begun = stem(word)
@@ -210,8 +210,10 @@ def near(term: Term, texts: Iterable[Text]) -> tuple[str, ...]:
 
 def one_letter_off(one: str, other: str) -> bool:
     """Whether a letter too many, too few or wrong, or two neighbours that changed places, make one word of another."""
-    short, long = sorted((one, other), key=len)
-    if len(long) - len(short) > 1 or short == long or len(short) < _SHORTEST_INSIDE:
+    if not -2 < len(one) - len(other) < 2 or (one[:1] != other[:1] and one[-1:] != other[-1:]):
+        return False  # one letter is not both the first and the last
+    short, long = (one, other) if len(one) <= len(other) else (other, one)
+    if short == long or len(short) < _SHORTEST_INSIDE:
         return False
     at = next((n for n, sign in enumerate(short) if sign != long[n]), len(short))
     if len(short) < len(long):

@@ -88,7 +88,7 @@ def steps() -> tuple[Step, ...]:
     )
 
 
-VERSION = 8
+VERSION = 9
 """Of the tables that this program reads and writes."""
 
 

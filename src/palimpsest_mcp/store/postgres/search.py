@@ -153,9 +153,9 @@ class PgSearch:
         may = [asked.every and n < len(asked.terms) and may_be_near(need.term) for n, need in enumerate(asked.needs)]
         ways = [way for n, need in enumerate(asked.needs) if may[n] for way in ways_to(n, need)]
         ways.sort(key=lambda way: way.kind)
-        needs = asked.needs
+        needs, absent = asked.needs, frozenset[int]()
         while True:
-            answer = await within.search(asked, needs, likely, ways, unless_behind=unless_behind)
+            answer = await within.search(asked, needs, likely, ways, absent=absent, unless_behind=unless_behind)
             if answer is None:
                 return None
             found, alike = answer
@@ -169,6 +169,9 @@ class PgSearch:
             ]
             was_inside = any(row["begun"][0] for row in alike)
             ways = [] if was_inside else [way for way in ways if way.kind == INSIDE and not stand.get(way.number)]
+            absent = frozenset(row["number"] - 1 for row in alike if not stand.get(row["number"] - 1))
+            if not ways and absent and len(needs) == 1:
+                return found
 
     async def indexed(self, principal: str, session_id: str) -> frozenset[str]:
         key = SessionKey(session_id, principal)
@@ -268,12 +271,20 @@ class _Within(NamedTuple):
     common: Common
 
     async def search(
-        self, asked: Query, needs: Sequence[Need], likely: int, ways: Sequence[Way], *, unless_behind: bool
+        self,
+        asked: Query,
+        needs: Sequence[Need],
+        likely: int,
+        ways: Sequence[Way],
+        *,
+        absent: Collection[int],
+        unless_behind: bool,
     ) -> tuple[_Found, list[Row]] | None:
         """The likeliest entries, and how many have each need.
 
         Args:
             ways: to find what resembles needs that nothing has, those inside of words last.
+            absent: numbers of needs that nothing has, whole or as a beginning.
 
         Returns:
             What was found; where nothing has some needs but what resembles them, only that, with the need's number.
@@ -281,6 +292,7 @@ class _Within(NamedTuple):
         """
         queries = [self.scope, *(f"{self.scope} & ({expression(need)})" for need in needs)]
         known = self.common.known(queries) if self.chosen is None else {}
+        known |= {queries[n + 1]: 0 for n in absent}
         rows = await self.link.ask(
             "search_entries($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,"
             " $21)",
@@ -288,7 +300,7 @@ class _Within(NamedTuple):
             queries,
             [known.get(one) for one in queries],
             [expression(need) for need in needs],
-            [_beginning(need) for need in needs],
+            ["" if n in absent else _beginning(need) for n, need in enumerate(needs)],
             [f"{self.scope} & ({way.finds})" for way in ways],
             [way.number + 1 for way in ways],
             [way.ranking for way in ways],
