@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
@@ -23,7 +23,7 @@ from ..models.reports import Finding, Saved, StoreStatus, VerifyReport
 from ..models.text import counted, verb
 from ..ports.store import DiskUse, Flaw
 from ..store.home import SECRET, VERSION, folder_name
-from .batch import original_text
+from .batch import masks_in, original_text
 from .copies import Copies
 from .dependencies import Dependencies
 from .offloaded import saved_by
@@ -132,7 +132,7 @@ def _next(info: SessionInfo, one: Flaw) -> str:
     if part == "offloaded":
         return f"{copy}; what is left of each batch without one is said beside this."
     if part == TOMBSTONES:
-        return Advice("{} makes it again from the ledger.", _repair_step(info.handle, yes=True))
+        return Advice("{} makes it again from the ledger.", _repair_step(info.handle))
     if part.startswith("summary"):
         return f"{copy}; without one, the next pass makes a new one from the ledger."
     return f"{copy}."
@@ -155,7 +155,7 @@ def _beside(one: Flaw) -> Finding:
         return Finding(where=one.where, what=_what(one), severity="note", next=_accept("") if one.acceptable else "")
     next: str = f"Copy {one.where} back from a backup of the store."
     if one.where in (VERSION, SECRET):
-        next = Advice(f"{next[:-1]}; without one: {{}} makes a new one.", _repair_step("", yes=True))
+        next = Advice(f"{next[:-1]}; without one: {{}} makes a new one.", _repair_step(""))
     return Finding(where=one.where, what=_what(one), severity="damage", next=next)
 
 
@@ -219,11 +219,11 @@ def _unwitnessed(one: Flaw) -> bool:
 
 
 def _accept(handle: str) -> Advice:
-    return Advice("{} takes what stands there now, and notices from then on.", _repair_step(handle, yes=True))
+    return Advice("{} takes what stands there now, and notices from then on.", _repair_step(handle))
 
 
-def _repair_step(handle: str, *, yes: bool = False) -> Step:
-    return step("repair_now" if yes else "repair", **({"session_id": handle} if handle else {}))
+def _repair_step(handle: str) -> Step:
+    return step("repair_now", **({"session_id": handle} if handle else {}))
 
 
 STANDING_TOKENS = 1_300
@@ -260,14 +260,9 @@ async def verify(deps: Dependencies, sessions: Sessions, only: SessionInfo | Non
             for rev in sorted(fold.conflicts)
         ]
         if (await deps.store.tombstones(key)).under_way:
-            findings.append(
-                Finding(
-                    where=info.handle,
-                    what="a purge was interrupted: what it is about may still be stored, and is not given back",
-                    severity="damage",
-                    next=Advice("{} goes on with it.", step("repair_now", session_id=info.handle)),
-                )
-            )
+            what = "a purge was interrupted: what it is about may still be stored, and is not given back"
+            next = Advice("{} goes on with it.", _repair_step(info.handle))
+            findings.append(Finding(where=info.handle, what=what, severity="damage", next=next))
         short = flaws.misses_events(info) or bool(page.damage)
         findings += _lost(info, fold)
         findings += await _checkpoint_damage(deps, info, key)
@@ -321,14 +316,8 @@ async def _checkpoint_damage(deps: Dependencies, info: SessionInfo, key: Session
         what = "its checkpoint leads to other items than its events"
     else:
         return []
-    return [
-        Finding(
-            where=info.handle,
-            what=what,
-            severity="damage",
-            next=Advice("{} takes it away: it is only a cache.", step("repair_now", session_id=info.handle)),
-        )
-    ]
+    next = Advice("{} takes it away: it is only a cache.", _repair_step(info.handle))
+    return [Finding(where=info.handle, what=what, severity="damage", next=next)]
 
 
 async def damaged_batches(deps: Dependencies, sessions: Sessions, info: SessionInfo) -> tuple[str, ...]:
@@ -367,12 +356,9 @@ async def _missing(deps: Dependencies, sessions: Sessions, info: SessionInfo, ba
     rebuilt = await Copies(deps, sessions).rebuilt(info, batch_id)
     if rebuilt is None or not rebuilt.only_digest_lost:
         return _damage(info, batch_id, "replaced in the context, but its record is not in the archive")
-    return Finding(
-        where=f"{info.handle} {batch_id}",
-        what=f"its record is not in the archive, so its digest is gone; every original is whole in {rebuilt.source}",
-        severity="damage",
-        next=Advice("Nothing more can be mended; every original comes back: {}", _restore(info, batch_id)),
-    )
+    what = f"its record is not in the archive, so its digest is gone; every original is whole in {rebuilt.source}"
+    next = Advice("Nothing more can be mended; every original comes back: {}", _restore(info, batch_id))
+    return Finding(where=f"{info.handle} {batch_id}", what=what, severity="damage", next=next)
 
 
 def _compare(info: SessionInfo, fold: Fold, record: OffloadRecord, short: bool) -> list[Finding]:
@@ -391,18 +377,12 @@ def _compare(info: SessionInfo, fold: Fold, record: OffloadRecord, short: bool) 
             found.append(_damage(info, f"{record.batch_id} {item.id}", "the digest part does not match its hash"))
     batch = fold.decided.batches.get(record.batch_id)
     if batch is None and record.digester != KEPT:
-        found.append(
-            Finding(
-                where=f"{info.handle} {record.batch_id}",
-                what="archived; no line that is left of the ledger says whether it was committed"
-                if short
-                else "archived but never committed (a pass was interrupted); the context was not changed",
-                severity="note",
-                next=Advice("Its originals are whole: {}", _restore(info, record.batch_id))
-                if short
-                else "Nothing: the next pass uses it, and restore works.",
-            )
-        )
+        what = "archived but never committed (a pass was interrupted); the context was not changed"
+        next: str = "Nothing: the next pass uses it, and restore works."
+        if short:
+            what = "archived; no line that is left of the ledger says whether it was committed"
+            next = Advice("Its originals are whole: {}", _restore(info, record.batch_id))
+        found.append(Finding(where=f"{info.handle} {record.batch_id}", what=what, severity="note", next=next))
     elif batch is not None and not _agree(batch.info, record):
         found.append(_damage(info, record.batch_id, "ledger and archive disagree on its parts"))
     return found
@@ -432,10 +412,7 @@ def _recounted(deps: Dependencies, info: SessionInfo, fold: Fold, record: Offloa
     from .compaction.batches import source_of
 
     masked = deps.redactor.redact_all([original_text(item) for item in record.items])
-    marks = Counter[str]()
-    for one in masked:
-        marks.update(one.counts)
-    if marks != Counter(record.redaction):
+    if masks_in(masked) != dict(sorted(record.redaction.items())):
         what = "masked by other rules than today's: hashes checked, specifics not counted again"
         return [Finding(where=f"{info.handle} {record.batch_id}", what=what, severity="note")]
     parts = [(source_of(item, one), record.part(item)) for item, one in zip(record.items, masked, strict=True)]
@@ -473,15 +450,9 @@ async def _summary(deps: Dependencies, info: SessionInfo, key: SessionKey) -> li
 
 
 def _damage(info: SessionInfo, where: str, what: str) -> Finding:
-    return Finding(
-        where=f"{info.handle} {where}",
-        what=what,
-        severity="damage",
-        next=Advice(
-            "See what other copies can make up for: {}; without one take a backup.",
-            step("repair", session_id=info.handle),
-        ),
-    )
+    see = step("repair", session_id=info.handle)
+    next = Advice("See what other copies can make up for: {}; without one take a backup.", see)
+    return Finding(where=f"{info.handle} {where}", what=what, severity="damage", next=next)
 
 
 def _restore(info: SessionInfo, batch_id: str) -> Step:

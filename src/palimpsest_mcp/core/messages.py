@@ -15,7 +15,7 @@ from ..context.alignment import may_be_part, part_hash
 from ..context.arguments import long_strings
 from ..context.fold import Fold, part_owner
 from ..context.tombstones import PURGED, PURGED_ROW
-from ..errors import NotRestorable, Purged, RecordDamaged
+from ..errors import NotRestorable, Purged
 from ..hosts.detect import parse_value, rewrap, transcripts
 from ..hosts.pieces import with_arguments
 from ..hosts.validity import check_messages, new_problems
@@ -34,7 +34,7 @@ from .copies import Copies
 from .dependencies import Dependencies
 from .importer import Imported, import_context, marked_item
 from .measure import measured, tell
-from .offloaded import Offloaded
+from .offloaded import Offloaded, damaged
 from .record import no_window
 from .sessions import Sessions, policy_of
 from .step_back import StepBack
@@ -106,7 +106,7 @@ class Messages:
         found = await asyncio.to_thread(check_messages, context.messages, context.form)
         defects = tuple(sorted(found, key=lambda one: one.message))
         answer = msgspec.structs.replace(answer, notes=(*_warnings(context), *answer.notes), defects=defects)
-        contents, damaged = await self._parts(info, imported, result)
+        contents, lost = await self._parts(info, imported, result)
         messages, emitted = await asyncio.to_thread(self._render, context, contents)
         if not emitted:
             answer = msgspec.structs.replace(
@@ -118,8 +118,8 @@ class Messages:
             words = verb(len(contents), "was given its stored digest", "were given their stored digests")
             again = f"{counted(len(contents), 'result')} {words} again; nothing new was replaced"
             answer = msgspec.structs.replace(answer, notes=(*answer.notes, again))
-        if damaged:
-            said = f"{', '.join(damaged)}: no whole record, so its results stay as the host has them; run verify"
+        if lost:
+            said = f"{', '.join(lost)}: no whole record, so its results stay as the host has them; run verify"
             answer = msgspec.structs.replace(answer, notes=(*answer.notes, said))
         sent = await asyncio.to_thread(
             list_to_send, context.messages, messages, imported, model=measurement.usage.model, way=asked.thinking
@@ -175,8 +175,8 @@ class Messages:
         )
         wanted |= back
         parts = await self._offloaded.parts(info, standing)
-        damaged = {batch_id for name, (batch_id, _) in standing.items() if name not in parts}
-        return {**wanted, **parts}, sorted(damaged)
+        lost = {batch_id for name, (batch_id, _) in standing.items() if name not in parts}
+        return {**wanted, **parts}, sorted(lost)
 
     async def expand(self, info: SessionInfo, value: Any) -> Any:
         """The list with the original in the place of every digest part of ours, equal to what was compacted.
@@ -218,10 +218,7 @@ class Messages:
         fold = await self._sessions.fold(info)
         rows = fold.envelopes.get("")
         if (rows is None and fold.decided.purged) or (rows is not None and PURGED_ROW in (rows.messages() or ())):
-            raise Purged(
-                "A message of the list was purged, so the whole list cannot be given back.",
-                next=f"Restore what is left batch by batch: list_offloaded {info.handle}.",
-            )
+            raise _purged("A message", info)
         texts = rows.messages() if rows is not None else None
         if rows is None or texts is None:
             raise NotRestorable(
@@ -254,19 +251,20 @@ class Messages:
             return (await self._offloaded.restore(info, replaced.batch.batch_id, item_id)).content
         seen = fold.states[item_id].versions.get(sha256) if item_id in fold.states else None
         if seen is not None and seen.item.purged:
-            raise Purged(
-                "An item of the list was purged, so the whole list cannot be given back.",
-                next=f"Restore what is left batch by batch: list_offloaded {info.handle}.",
-            )
+            raise _purged("An item", info)
         content = seen.item.content if seen is not None else None
         if content is not None and content_sha256(content) == sha256:
             return content
         if (copy := await self._copies.content(info, sha256)) is not None:
             return copy[0]
-        raise RecordDamaged(
-            f"No whole copy of {item_id} of the list is left.",
-            next=Advice("See what is damaged: {}; restore the store from a backup.", step("verify")),
-        )
+        raise damaged(f"No whole copy of {item_id} of the list is left.")
+
+
+def _purged(what: str, info: SessionInfo) -> Purged:
+    return Purged(
+        f"{what} of the list was purged, so the whole list cannot be given back.",
+        next=f"Restore what is left batch by batch: list_offloaded {info.handle}.",
+    )
 
 
 def _call_now(fold: Fold, ledger_id: str, item: Item) -> dict[str, Any] | None:

@@ -103,7 +103,7 @@ def row_of(
         restorable=state != "purged" and any(item.result is not None for item in record.items),
         specifics=settle_holders(record.specifics, standing),
         digest=record.digest_replacing_inline,
-        first=plain_line(masked(_about(record.items[0])), TITLE_CHARACTERS) if record.items else "",
+        first=plain_line(masked(about(record.items[0])), TITLE_CHARACTERS) if record.items else "",
     )
 
 
@@ -220,12 +220,12 @@ class Offloaded:
             try:
                 record = await self._deps.store.archive.get(self._sessions.key(owner), batch_id)
             except RecordDamaged:
-                damaged = True
+                lost = True
             else:
                 if record is not None:
                     return record
-                damaged = batch_id in (await self._sessions.fold(owner)).decided.batches
-            if damaged:
+                lost = batch_id in (await self._sessions.fold(owner)).decided.batches
+            if lost:
                 return await self._rebuilt(owner, batch_id)
         raise no_batch(info.handle, batch_id)
 
@@ -260,10 +260,7 @@ class Offloaded:
         """The same from other copies of its originals, each checked against its hash; without a text where none is."""
         found = await self._copies.rebuilt(owner, batch_id)
         if found is None or len(found.lost) == len(found.record.items):
-            raise RecordDamaged(
-                f"The record of {batch_id} is damaged, and nothing else holds its originals.",
-                next=Advice("See what is damaged: {}; restore the store from a backup.", step("verify")),
-            )
+            raise damaged(f"The record of {batch_id} is damaged, and nothing else holds its originals.")
         return found.record
 
     async def restore(
@@ -292,19 +289,13 @@ class Offloaded:
         if item.purged or item.id in gone:
             raise Purged(f"{item.id} was purged.", next=_NOTHING_BRINGS_BACK)
         if item.result is None and item.sha256:
-            raise RecordDamaged(
-                f"{record.batch_id} is damaged, and no other copy of this item is whole.",
-                next=Advice("See what is damaged: {}; restore the store from a backup.", step("verify")),
-            )
+            raise damaged(f"{record.batch_id} is damaged, and no other copy of this item is whole.")
         if item.result is None:
             raise NotRestorable(
                 f"{item.id} was recorded with title and size only.", next="Call its tool again, or read its source."
             )
         if content_sha256(item.result) != item.sha256:
-            raise RecordDamaged(
-                f"{item.id} of {record.batch_id} does not match its hash.",
-                next=Advice("See what is damaged: {}; restore the store from a backup.", step("verify")),
-            )
+            raise damaged(f"{item.id} of {record.batch_id} does not match its hash.")
         return Restored(
             session_id=info.session_id,
             batch_id=record.batch_id,
@@ -463,7 +454,7 @@ class Offloaded:
                 text=text,
                 named=self._deps.masked(_words_that_name(item)),
                 tool_name=self._deps.masked(item.tool_name),
-                title=plain_line(self._deps.masked(item.title or _target(item) or item.url), TITLE_CHARACTERS),
+                title=plain_line(self._deps.masked(about(item)), TITLE_CHARACTERS),
                 ts=item.ts or record.ts,
                 lines_stand=text.count("\n") == original.count("\n"),
                 places_stand=text == original,
@@ -474,7 +465,8 @@ class Offloaded:
         ]
 
 
-def _about(item: ArchivedItem) -> str:
+def about(item: ArchivedItem) -> str:
+    """What an item is of: its title, what its call acted on, or its address."""
     return item.title or _target(item) or item.url
 
 
@@ -488,6 +480,19 @@ def _words_that_name(item: ArchivedItem) -> str:
         value for value in (item.args or {}).values() if isinstance(value, str) and len(value) <= ARGUMENT_CHARACTERS
     ]
     return " ".join(filter(None, dict.fromkeys((item.tool_name, item.title, item.url, _target(item), *args))))
+
+
+def damaged(what: str) -> RecordDamaged:
+    """What is said where no copy of something is whole."""
+    return RecordDamaged(what, next=Advice("See what is damaged: {}; restore the store from a backup.", step("verify")))
+
+
+def no_item(handle: str, item_id: str) -> ItemUnknown:
+    """What is said of an item that a session's context does not have."""
+    return ItemUnknown(
+        f"The context of {handle} has no item {shown(item_id)}.",
+        next=Advice("See its items: {}", step("show_context", session_id=handle)),
+    )
 
 
 def no_batch(handle: str, batch_id: str) -> BatchUnknown:
@@ -570,28 +575,32 @@ def start_of(cursor: str) -> int:
     Raises:
         InvalidArgument: the cursor is none of ours.
     """
-    return _read(cursor) if cursor else 0
+    return place_of("row", cursor, "Leave it out to begin, or pass next_cursor unchanged.")
 
 
 def page_from(rows: tuple[T, ...], start: int, total: int) -> Page[T]:
     """The page of these rows, which begin after so many others."""
     end = start + len(rows)
-    return Page(items=rows, total=total, next_cursor=_write(end) if rows and end < total else "")
+    return Page(items=rows, total=total, next_cursor=cursor_at("row", end) if rows and end < total else "")
 
 
-def _write(start: int) -> str:
-    return base64.urlsafe_b64encode(b"row:%d" % start).decode().rstrip("=")
+def cursor_at(word: str, place: int) -> str:
+    """An opaque cursor for a place in a list; the word says in what sort of list."""
+    return base64.urlsafe_b64encode(f"{word}:{place}".encode()).decode().rstrip("=")
 
 
-def _read(cursor: str) -> int:
+def place_of(word: str, cursor: str, next: str) -> int:
+    """The place that `cursor_at` meant; 0 for no cursor.
+
+    Raises:
+        InvalidArgument: it is none of ours; `next` says what to do.
+    """
+    if not cursor:
+        return 0
     try:
-        text = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
-        word, _, number = text.partition(":")
-        if word == "row" and number.isascii() and number.isdigit():
+        said, _, number = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).partition(b":")
+        if said == word.encode() and number.isdigit() and len(number) < 16:
             return int(number)
-    except (ValueError, binascii.Error):
+    except (binascii.Error, ValueError):
         pass
-    raise InvalidArgument(
-        f"The cursor {shown(cursor)} was not given by us.",
-        next="Leave it out to begin, or pass next_cursor unchanged.",
-    )
+    raise InvalidArgument(f"The cursor {shown(cursor)} was not given by us.", next=next)

@@ -113,6 +113,13 @@ class Sessions:
             return found[0]
         raise _several(name, found) if found else unknown(name, near(name, infos), infos)
 
+    async def find_or_none(self, name: str, *, whole: bool = False) -> SessionInfo | None:
+        """As `find`; None where it finds none, or several."""
+        try:
+            return await self.find(name, whole=whole)
+        except SessionUnknown:
+            return None
+
     async def known(self, name: str) -> SessionInfo | None:
         """The session that has exactly this id or handle; None where there is none."""
         if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # foreign values reach this
@@ -126,7 +133,7 @@ class Sessions:
         if info is None and _looks_like_handle(name):
             info = await ledger.by_handle(name, self._deps.principal)
         if info is None and "[" in name:  # perhaps as a face shows it
-            meant = named_by_mark(name, await self.all(), _id_of, self._deps.redactor)
+            meant = named_by_mark(name, await self.all(), lambda one: one.session_id, self._deps.redactor)
             info = meant[0] if len(meant) == 1 else None
         if info is not None and not self._is_ours(info):
             info = next((one for one in await self.all() if one.session_id == info.session_id), None)
@@ -448,10 +455,6 @@ def _several(name: str, found: Sequence[SessionInfo]) -> SessionUnknown:
         next="Give the handle of the one that is meant.",
         name=name,
     )
-
-
-def _id_of(info: SessionInfo) -> str:
-    return info.session_id
 
 
 def _looks_like_handle(name: str) -> bool:

@@ -18,14 +18,14 @@ from ...memory.summary.calls import calls_of, strings
 from ...memory.summary.talk import MAX_ASKED, ends_of, intent_of, last_asked, one_line, spoken
 from ...memory.summary.todos import todos_of
 from ...models.events import SessionInfo
-from ...models.items import Action, Item, Specific, content_text
+from ...models.items import Action, Item, Specific, content_sha256, content_text
 from ...models.plans import ContextItem, Policy, Slot
-from ...models.records import ArchivedItem, Digest, DigestRequest, DigestSource, OffloadRecord, Reason, Visible
+from ...models.records import Digest, DigestRequest, DigestSource, OffloadRecord, Reason, Visible
 from ...models.reports import AskedFor
 from ...ports.text import Digester, Redacted, Redactor, Registry
 from ...text.languages import word_lists
 from ...text.specifics.delimited import fields_apart
-from ..batch import Above, Made, archived_item, digest_hash, has_binary, original_text
+from ..batch import Above, Made, archived, has_binary, masks_in, original_text
 from ..dependencies import ContentCounter, Dependencies
 from .prose import ProseAbove
 
@@ -478,27 +478,18 @@ class BatchDigests:
         self, items: Sequence[ContextItem], masked: Sequence[Redacted], digest: Digest, key: str
     ) -> OffloadRecord:
         parts = {part.item_id: part.text for part in digest.parts}
-        archived: list[ArchivedItem] = []
-        start = 0
-        for one in items:
-            text = parts[one.item.id]
-            archived.append(archived_item(one, (start, start + len(text)), text, self._counter.count(text)))
-            start += len(text) + 2
-        whole = "\n\n".join(parts[one.item.id] for one in items)
-        redaction: dict[str, int] = {}
-        for one in masked:
-            for kind, count in one.counts.items():
-                redaction[kind] = redaction.get(kind, 0) + count
+        own = [parts[one.item.id] for one in items]
+        archive_items, whole = archived(items, own, [self._counter.count(part) for part in own])
         return OffloadRecord(
             ts=self._deps.now(),
             session_id=self._info.session_id,
             batch_id=digest.batch_id,
             reason=self._reason,
-            items=tuple(archived),
+            items=archive_items,
             digest_replacing_inline=whole,
             original_token_count=sum(one.tokens for one in items),
             digest_token_count=digest.tokens,
-            digest_sha256=digest_hash(whole),
+            digest_sha256=content_sha256(whole),
             mode=digest.mode,
             batch_key=key,
             parent=self._info.parent,
@@ -507,7 +498,7 @@ class BatchDigests:
             policy=msgspec.to_builtins(self._policy),
             verification=digest.verification,
             specifics=digest.specifics,
-            redaction=dict(sorted(redaction.items())),
+            redaction=masks_in(masked),
             counter=self._counter.name,
         )
 
@@ -520,4 +511,4 @@ class BatchDigests:
             [self._digester.name, self._deps.registry.version, self._counter.name],
             *self.wording.key(slot),
         ]
-        return digest_hash(json.dumps(parts, sort_keys=True))
+        return content_sha256(json.dumps(parts, sort_keys=True))

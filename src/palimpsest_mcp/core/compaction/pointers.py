@@ -16,7 +16,6 @@ from ...models.events import SessionInfo
 from ...models.items import content_sha256, content_text
 from ...models.plans import ContextItem
 from ...models.records import (
-    ArchivedItem,
     DigestLine,
     DigestRequest,
     DigestSource,
@@ -25,7 +24,7 @@ from ...models.records import (
     Verification,
 )
 from ...ports.text import Redacted
-from ..batch import Made, archived_item
+from ..batch import Made, archived, masks_in
 from ..dependencies import ContentCounter, Dependencies
 from .digests import Sources
 
@@ -178,26 +177,17 @@ def pointer_record(
     ]
     parts = ["\n".join([part, *(line.text for line in said)]) for part, said in zip(parts, lines, strict=True)]
     parts[0] = f"{header(request, counts, 0, shows=any(lines))}\n{parts[0]}"
-    archived: list[ArchivedItem] = []
-    start = 0
-    for one, part in zip(items, parts, strict=True):
-        size = tokens.get(one.item.id, counter.count(part))
-        archived.append(archived_item(one, (start, start + len(part)), part, size))
-        start += len(part) + 2
-    redaction: dict[str, int] = {}
-    for text in masked:
-        for kind, count in text.counts.items():
-            redaction[kind] = redaction.get(kind, 0) + count
-    whole = "\n\n".join(parts)
+    sizes = [tokens.get(one.item.id, counter.count(part)) for one, part in zip(items, parts, strict=True)]
+    archive_items, whole = archived(items, parts, sizes)
     return OffloadRecord(
         ts=deps.now(),
         session_id=info.session_id,
         batch_id=batch_id,
         reason=reason,
-        items=tuple(archived),
+        items=archive_items,
         digest_replacing_inline=whole,
         original_token_count=sum(one.tokens for one in items),
-        digest_token_count=sum(item.digest_tokens for item in archived),
+        digest_token_count=sum(sizes),
         digest_sha256=content_sha256(whole),
         mode="pointer",
         batch_key=content_sha256(f"{digester} {[(one.item.id, one.item.sha256) for one in items]}"),
@@ -206,7 +196,7 @@ def pointer_record(
         digester=digester,
         verification=Verification(passed=True, checks=("pointer",)),
         specifics=counts,
-        redaction=dict(sorted(redaction.items())),
+        redaction=masks_in(masked),
         counter=counter.name,
     )
 
