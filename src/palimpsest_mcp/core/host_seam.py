@@ -99,6 +99,20 @@ def _filed(name: str) -> Row:
     return Row(host, _file_quick)
 
 
+def note_failure(notes: HostNotes, event: str, error: Exception) -> None:
+    """Keep for `doctor` why an event was not dealt with. The text of a foreign error may quote a session: its kind
+    does not."""
+    import logging
+
+    from ..errors import PalimpsestError
+
+    if isinstance(error, PalimpsestError):
+        notes.note_trouble(event, error.code, error.message)
+        return
+    logging.getLogger(__name__).debug("%s", event, exc_info=error)
+    notes.note_trouble(event, "internal_error", type(error).__name__)
+
+
 CLAUDE_CODE = "claude-code"
 ROWS: Mapping[str, Row] = {
     CLAUDE_CODE: Row(_by_client, _claude_code_quick),

@@ -12,9 +12,7 @@ import msgspec
 
 from ..context.meter import ratio_of, triggers
 from ..errors import InvalidArgument
-from ..hosts.actions import action_of
 from ..hosts.detect import parse_value, rewrap
-from ..hosts.plain_results import plain_result
 from ..models.advice import Advice, step
 from ..models.events import SessionInfo
 from ..models.plans import PassKeywords, PassOptions, SessionPassKeywords
@@ -210,18 +208,11 @@ class CompactMethods:
         """
         from .compaction.at_birth import ToolAnswer, shrink_at_birth
 
-        action = action_of(tool_name, args)
-        found = plain_result(result, action.target if action.verb == "read" else "")
-        if found is None:
+        answer = ToolAnswer.plain(tool_name, args or {}, call_id, result)
+        if answer is None:
             return result
         info = await self._sessions.ensure(await admit_name(self._sessions, session_id))
-        answer = ToolAnswer(
-            tool_name=tool_name,
-            tool_input=dict(args or {}),
-            tool_use_id=call_id,
-            result=found,
-            touched=frozenset(edited),
-        )
+        answer = msgspec.structs.replace(answer, touched=frozenset(edited))
         born = await shrink_at_birth(self._deps, self._sessions, info, answer, above_tokens=above_tokens)
         return result if born is None else born.output
 

@@ -11,7 +11,6 @@ import json
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
 
 import msgspec
 
@@ -459,12 +458,8 @@ def _holds(item: Item | ArchivedItem, pattern: re.Pattern[str]) -> bool:
         found.append(pattern.search(text) is not None)
         return text
 
-    masked_value([content if not isinstance(content, str) else "", *_plain(beside)], note)
+    masked_value([content if not isinstance(content, str) else "", *filter(None, beside)], note)
     return any(found)
-
-
-def _plain(values: Iterable[Any]) -> list[Any]:
-    return [value for value in values if value]
 
 
 def _about(infos: Sequence[SessionInfo]) -> Callable[[str], bool]:

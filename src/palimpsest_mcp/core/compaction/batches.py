@@ -372,9 +372,9 @@ class Batches:
         try:
             named = named or (self.state.freed.pop(0) if self.state.freed else await self._numbers.next())
             if slot.arguments:
-                made = await self._pointers.arguments(fresh, named)
+                made = await asyncio.to_thread(self._pointers.arguments, fresh, named)
             elif slot.repeated:
-                made = await self._pointers.repeated(fresh, self._repeats, named)
+                made = await asyncio.to_thread(self._pointers.repeated, fresh, self._repeats, named)
             else:
                 made = await self._digesting.make(slot, fresh, named, self.state.standing)
         except DigestRefused:

@@ -305,20 +305,16 @@ class BatchDigests:
         """Name and version of what makes the digests."""
         return self._digester.name
 
-    async def look_around(
+    def look_around(
         self, items: Sequence[ContextItem], records: Sequence[OffloadRecord], standing: Mapping[str, bool]
     ) -> None:
-        """Take in what the context shows for good, and what earlier passes prepared but never committed.
+        """Take in what the context shows for good, and what earlier passes prepared but never committed. Not for the
+        event loop.
 
         Args:
             records: every record of the session.
             standing: batch id -> whether its digest stands in the context now; a missing one was never committed.
         """
-        await asyncio.to_thread(self._look_around, items, records, standing)
-
-    def _look_around(
-        self, items: Sequence[ContextItem], records: Sequence[OffloadRecord], standing: Mapping[str, bool]
-    ) -> None:
         self.focus.look_around(items)
         forever = {*NEVER_LEAVES, *self._policy.never_compact}
         for one in items:
@@ -361,16 +357,13 @@ class BatchDigests:
                 continue
             if not self.wording.wants(slot, ids):
                 continue
-            masked, asked = await self._asked(items)
+            masked, asked = await asyncio.to_thread(self._asked, items)
             if self._batch_key(slot, items, asked) not in self._prepared:
                 wanted.append((slot, self.sources.of(items, masked)))
         await self.wording.write_ahead(wanted)
 
-    async def _asked(self, items: Sequence[ContextItem]) -> tuple[Sequence[Redacted], Asked]:
+    def _asked(self, items: Sequence[ContextItem]) -> tuple[Sequence[Redacted], Asked]:
         """Their masked texts, and what their digest is asked for."""
-        return await asyncio.to_thread(self._ask, items)
-
-    def _ask(self, items: Sequence[ContextItem]) -> tuple[Sequence[Redacted], Asked]:
         masked = self.sources.masked(items)
         asked = self.focus.of([one.item for one in items], masked)
         words = tuple(
@@ -397,7 +390,7 @@ class BatchDigests:
         Raises:
             DigestRefused: nothing smaller than the originals could be made.
         """
-        masked, asked = await self._asked(items)
+        masked, asked = await asyncio.to_thread(self._asked, items)
         key = self._batch_key(slot, items, asked)
         prepared = self._prepared.get(key)
         if prepared is not None and all(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -200,7 +201,7 @@ class Planner:
         }
         self.records = records
         self.parts = standing_parts(fold, records)
-        await self.digesting.look_around(self.measurement.view.items, records, committed)
+        await asyncio.to_thread(self.digesting.look_around, self.measurement.view.items, records, committed)
 
     def standing_records(self) -> list[OffloadRecord]:
         """Those whose digests are in the context."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 
 from ...context.arguments import first_line, long_strings, notes
@@ -37,7 +36,7 @@ _BRACKETS = str.maketrans("[]", "()")
 
 
 class Pointers:
-    """Makes the batches of one pass that leave without a digest. Nothing is written."""
+    """Makes the batches of one pass that leave without a digest. Nothing is written; not for the event loop."""
 
     def __init__(
         self, deps: Dependencies, info: SessionInfo, counter: ContentCounter, sources: Sources, reason: Reason
@@ -48,15 +47,12 @@ class Pointers:
         self._sources = sources
         self._reason: Reason = reason
 
-    async def arguments(self, items: Sequence[ContextItem], batch_id: str) -> Made:
+    def arguments(self, items: Sequence[ContextItem], batch_id: str) -> Made:
         """Calls with notes in the place of their long arguments; those that would not be shorter are not in it.
 
         Raises:
             DigestRefused: none would be.
         """
-        return await asyncio.to_thread(self._arguments, items, batch_id)
-
-    def _arguments(self, items: Sequence[ContextItem], batch_id: str) -> Made:
         stands: dict[str, str] = {}
         tokens: dict[str, int] = {}
         shapes: dict[str, str] = {}
@@ -76,7 +72,7 @@ class Pointers:
             raise DigestRefused("No call would be shorter.", next="Leave these calls as they are.")
         return self._made(left, batch_id, shapes, tokens, stands)
 
-    async def repeated(self, items: Sequence[ContextItem], why: Mapping[str, str], batch_id: str) -> Made:
+    def repeated(self, items: Sequence[ContextItem], why: Mapping[str, str], batch_id: str) -> Made:
         """Results that a later one says again, or that are no longer true, each under a pointer that says so.
 
         Args:
@@ -85,9 +81,6 @@ class Pointers:
         Raises:
             DigestRefused: the pointers would not be shorter.
         """
-        return await asyncio.to_thread(self._repeated, items, why, batch_id)
-
-    def _repeated(self, items: Sequence[ContextItem], why: Mapping[str, str], batch_id: str) -> Made:
         said = {one.item.id: self._deps.masked(why[one.item.id]).translate(_BRACKETS) for one in items}
         made = self._made(items, batch_id, said)
         if made.record.digest_token_count >= sum(one.item.tokens for one in items):
