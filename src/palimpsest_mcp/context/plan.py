@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
+from typing import TypedDict, Unpack
 
 import msgspec
 
@@ -120,28 +121,34 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """What really stands in its place; None when no digest was smaller, so that its items stay."""
 
 
+class PlanNumbers(TypedDict, total=False):
+    """What a plan and its recheck are given alike."""
+
+    used_tokens: int | None
+    window_tokens: int | None
+    target: float | None
+    force: bool
+    keep_last: int | None
+    strategy: Strategy
+    result_overhead: int
+    share_by: Share | None
+    digests_only: bool
+    enough: int | None
+
+
 def plan(
     items: Sequence[ContextItem],
     policy: Policy,
     *,
-    used_tokens: int | None = None,
-    window_tokens: int | None = None,
-    target: float | None = None,
-    force: bool = False,
-    keep_last: int | None = None,
     requested: bool = False,
     off: bool = False,
     host_compacts: str = "",
     messages_since_pass: int | None = None,
     ratio: float | None = None,
     prices: Prices = DEFAULT_PRICES,
-    strategy: Strategy = STRATEGIES[DEFAULT],
-    result_overhead: int = 0,
-    share_by: Share | None = None,
-    digests_only: bool = False,
     said: Said = AS_COUNTED,
     stuck: Collection[str] = (),
-    enough: int | None = None,
+    **numbers: Unpack[PlanNumbers],
 ) -> Plan:
     """Judge a context and choose what leaves it. Deterministic.
 
@@ -178,19 +185,8 @@ def plan(
     Raises:
         InvalidArgument: `target` is not between 0 and 1, or `keep_last` is below -1.
     """
-    used, window, share = _numbers(items, policy, used_tokens, window_tokens, target, force)
-    wish = Wish(
-        used=used,
-        goal=goal_tokens(share, window),
-        keep_last=keep_last,
-        force=force,
-        result_overhead=result_overhead,
-        share_by=share_by,
-        digests_only=digests_only,
-        strategy=strategy,
-        enough=enough,
-        lasts=None if enough is None else lasting_tokens(policy, window=window, goal=goal_tokens(share, window)),
-    )
+    wish, window, share = _wish(items, policy, numbers)
+    used, force, strategy = wish.used, wish.force, wish.strategy
     occasion = Occasion(
         used=used,
         window=window,
@@ -205,11 +201,11 @@ def plan(
     if refusal is None and used <= wish.goal:
         refusal = f"The context is {occasion.ratio:.1%} full, already within the target of {share:.0%}."
     if refusal is not None:
-        return _nothing(refusal, wish, judge(items, policy, keep_last=keep_last, force=force), policy)
+        return _nothing(refusal, wish, judge(items, policy, keep_last=wish.keep_last, force=force), policy)
     found = fit(items, policy, wish)
     rising = _rising(items, policy, found, wish, occasion, stuck)
     # A pass of digests alone would rewrite with every repetition what an earlier one with the same target wrote (L6).
-    alone = strategy.remakes or enough is not None or crowded(items, policy, window)
+    alone = strategy.remakes or wish.enough is not None or crowded(items, policy, window)
     if not found.slots and not (rising and alone):
         return _nothing(_all_stays(found, wish, rising, said), wish, found.verdicts, policy)
     if requested and not force and not triggers(occasion.ratio, policy):
@@ -218,7 +214,7 @@ def plan(
             return _nothing(late, wish, found.verdicts, policy)
     if (
         not force
-        and target is None
+        and numbers.get("target") is None
         and (drip := _drips(items, found, wish, occasion, policy, rising, said)) is not None
     ):
         return _nothing(drip, wish, found.verdicts, policy)
@@ -229,17 +225,7 @@ def replan(
     items: Sequence[ContextItem],
     policy: Policy,
     outcomes: Sequence[Outcome],
-    *,
-    used_tokens: int | None = None,
-    window_tokens: int | None = None,
-    target: float | None = None,
-    force: bool = False,
-    keep_last: int | None = None,
-    strategy: Strategy = STRATEGIES[DEFAULT],
-    result_overhead: int = 0,
-    share_by: Share | None = None,
-    digests_only: bool = False,
-    enough: int | None = None,
+    **numbers: Unpack[PlanNumbers],
 ) -> Plan:
     """Go on after slots of a plan were really digested: the recheck with the real counts.
 
@@ -251,26 +237,15 @@ def replan(
     Raises:
         InvalidArgument: as `plan`.
     """
-    used, window, share = _numbers(items, policy, used_tokens, window_tokens, target, force=True)
+    wish, window, _ = _wish(items, policy, numbers, own_window=True)
     tokens = {entry.item.id: entry.tokens for entry in items}
     saved = sum(
         sum(tokens.get(item_id, 0) for item_id in outcome.item_ids) - outcome.digest_tokens
         for outcome in outcomes
         if outcome.digest_tokens is not None
     )
-    wish = Wish(
-        used=used - saved,
-        goal=goal_tokens(share, window),
-        keep_last=keep_last,
-        force=force,
-        result_overhead=result_overhead,
-        share_by=share_by,
-        digests_only=digests_only,
-        taken=frozenset(item_id for outcome in outcomes for item_id in outcome.item_ids),
-        strategy=strategy,
-        enough=enough,
-        lasts=None if enough is None else lasting_tokens(policy, window=window, goal=goal_tokens(share, window)),
-    )
+    taken = frozenset(item_id for outcome in outcomes for item_id in outcome.item_ids)
+    wish = msgspec.structs.replace(wish, used=wish.used - saved, taken=taken)
     return _planned(fit(items, policy, wish), wish, window, policy)
 
 
@@ -281,23 +256,38 @@ def goal_tokens(share: float, window: int) -> int:
     return goal + 1 if window and (goal + 1) / window <= share else goal
 
 
-def _numbers(
-    items: Sequence[ContextItem],
-    policy: Policy,
-    used: int | None,
-    window: int | None,
-    target: float | None,
-    force: bool,
-) -> tuple[int, int, float]:
+def _wish(
+    items: Sequence[ContextItem], policy: Policy, numbers: PlanNumbers, *, own_window: bool = False
+) -> tuple[Wish, int, float]:
+    """What slots are looked for, the window, and the target as a share of it.
+
+    Args:
+        own_window: an unknown window is what is used, as for a forced pass.
+    """
+    target, force, enough = numbers.get("target"), numbers.get("force", False), numbers.get("enough")
     if target is not None and not 0.0 < target < 1.0:
         raise InvalidArgument(
             f"target must be above 0 and below 1, not {target}.", next="Give a share of the window, such as 0.4."
         )
+    used = numbers.get("used_tokens")
     if used is None:
         used = sum(entry.tokens for entry in items if entry.state != "gone")
-    if not window:
-        window = used if force else 0
-    return used, window, policy.offload_target_token_ratio if target is None else target
+    window = numbers.get("window_tokens") or (used if force or own_window else 0)
+    share = policy.offload_target_token_ratio if target is None else target
+    goal = goal_tokens(share, window)
+    wish = Wish(
+        used=used,
+        goal=goal,
+        keep_last=numbers.get("keep_last"),
+        force=force,
+        result_overhead=numbers.get("result_overhead", 0),
+        share_by=numbers.get("share_by"),
+        digests_only=numbers.get("digests_only", False),
+        strategy=numbers.get("strategy", STRATEGIES[DEFAULT]),
+        enough=enough,
+        lasts=None if enough is None else lasting_tokens(policy, window=window, goal=goal),
+    )
+    return wish, window, share
 
 
 def _pays_late(items: Sequence[ContextItem], policy: Policy, slots: Sequence[Slot], prices: Prices) -> str | None:
