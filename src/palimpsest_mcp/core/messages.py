@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,27 +19,28 @@ from ..context.tombstones import PURGED, PURGED_ROW
 from ..errors import NotRestorable, Purged
 from ..hosts.detect import parse_value, rewrap, transcripts
 from ..hosts.pieces import with_arguments
+from ..hosts.thinking import ASK_TO_DROP, Place, blocks_of, first_change, thinking_in, without
 from ..hosts.validity import check_messages, new_problems
 from ..models.advice import Advice, step
 from ..models.events import ReplacedItem, SessionInfo
 from ..models.host_table import host_note
 from ..models.items import Content, Item, content_sha256, content_text
-from ..models.plans import PassOptions
-from ..models.reports import Report
+from ..models.plans import DROP, DROP_BLOCK, REFUSE, PassOptions
+from ..models.reports import Report, Thinking
 from ..models.text import counted, verb
 from ..ports.host import HostContext
+from ..text.tokens.windows import binds_thinking
 from .compaction.plan import PassRequest
 from .compaction.report import report
 from .compaction.run import PassResult, run_pass
 from .copies import Copies
-from .dependencies import Dependencies
+from .dependencies import ContentCounter, Dependencies
 from .importer import Imported, import_context, marked_item
 from .measure import measured, tell
 from .offloaded import Offloaded, damaged
 from .record import no_window
 from .sessions import Sessions, policy_of
 from .step_back import StepBack
-from .thinking import list_to_send
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -289,3 +291,66 @@ def _warnings(context: HostContext) -> tuple[str, ...]:
     """What reading the list had to say, the same words once with their count."""
     said = Counter([*context.warnings, *(warning for item in context.items for warning in item.warnings)])
     return tuple(text if count == 1 else f"{text} ({count} times)" for text, count in said.items())
+
+
+# What becomes of thinking in a list of which something earlier changed.
+
+
+class Sendable(msgspec.Struct, frozen=True, kw_only=True):
+    """A list that may be sent."""
+
+    messages: list[Any]
+    thinking: Thinking
+    request_options: dict[str, Any] = {}
+
+
+def list_to_send(before: Sequence[Any], messages: list[Any], imported: Imported, *, model: str, way: str) -> Sendable:
+    """A rendered list without thinking that the model would refuse, or with what its request needs.
+
+    A model that is not known counts as one that binds thinking: every new one does.
+
+    Args:
+        before: the list that came in; `messages` is the same with other contents.
+        way: as in `PassOptions.thinking`.
+    """
+    blocks = sum(1 for _ in thinking_in(messages))
+    bound = binds_thinking(model)
+    if imported.context.form == "openai" or not blocks or bound is False:
+        return Sendable(messages=messages, thinking=Thinking(kept=blocks))
+    changed = min(filter(None, [first_change(before, messages), *_standing_again(imported)]), default=None)
+    places = [place for place in thinking_in(messages) if changed is not None and place > changed]
+    who = f"{model} refuses" if bound else "newer models refuse"
+    if way == REFUSE and places:
+        said = f"the list is as it came: {who} {counted(len(places), 'thinking block')} behind its stored digests"
+        return Sendable(messages=list(before), thinking=Thinking(kept=blocks, said=said))
+    if way == DROP and places:
+        tokens = _tokens(messages, places, imported.counter)
+        said = (
+            f"{counted(len(places), 'thinking block')} behind the first change left the list ({tokens:,} tokens): "
+            f"{who} {verb(len(places), 'it', 'them')}{'' if bound else '; name the model to keep what it takes'}"
+        )
+        left = Thinking(kept=blocks - len(places), dropped=len(places), dropped_tokens=tokens, said=said)
+        return Sendable(messages=without(messages, places), thinking=left)
+    said = f"{who} {len(places)} of {counted(blocks, 'thinking block')}" if places else ""
+    if way == DROP_BLOCK:
+        said = "; ".join(
+            filter(None, [said, "send request_options with this and every later request of the conversation"])
+        )
+    options = dict(ASK_TO_DROP) if way == DROP_BLOCK else {}
+    return Sendable(
+        messages=messages, thinking=Thinking(kept=blocks, invalid=len(places), said=said), request_options=options
+    )
+
+
+def _standing_again(imported: Imported) -> list[Place]:
+    """Originals that stand again since a pass was taken back. Which of the thinking behind them was written while the
+    digests stood, a list does not say."""
+    if imported.context.form != "anthropic":
+        return []  # items of a transcript stand by the rows of its file
+    decided = imported.fold.decided
+    back = decided.reinstated_at.keys() - decided.replacements.keys()
+    return [item.position for item in imported.context.items if imported.ids[item.id] in back]
+
+
+def _tokens(messages: Sequence[Any], places: Sequence[Place], counter: ContentCounter) -> int:
+    return sum(counter.count_content([blocks_of(messages[row])[at]]) for row, at in places)

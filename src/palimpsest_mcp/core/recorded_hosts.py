@@ -17,8 +17,7 @@ from ..hosts.pieces import as_fields
 from .claude_code.answers import start
 from .compaction.at_birth import ToolAnswer, may_shrink, shrink_at_birth
 from .dependencies import Dependencies
-from .file_hooks import READS, RESULT
-from .host_seam import note_failure
+from .host_seam import READS, RESULT, note_failure
 from .sessions import Sessions
 from .watch import RECORDERS, Watch
 
