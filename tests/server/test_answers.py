@@ -16,8 +16,8 @@ from palimpsest_mcp.server.answers import (
     as_text,
     kinds_line,
 )
+from palimpsest_mcp.server.archive_answers import detail_answer
 from palimpsest_mcp.server.lifespan import count_o200k
-from palimpsest_mcp.server.tools_archive import detail_answer
 
 UNKNOWN = Measured(value=None, source="unknown")
 USAGE = Usage(

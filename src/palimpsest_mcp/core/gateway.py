@@ -27,7 +27,8 @@ from ..text.tokens.windows import window_of
 from . import importer
 from .dependencies import Dependencies
 from .messages import Messages
-from .sessions import Sessions, policy_of
+from .policies import policy_of
+from .sessions import Sessions
 
 HOST = "gateway"
 _BYTES_A_TOKEN = 2.0

@@ -38,8 +38,9 @@ from .dependencies import ContentCounter, Dependencies
 from .importer import Imported, import_context, marked_item
 from .measure import measured, tell
 from .offloaded import Offloaded, damaged
+from .policies import policy_of
 from .record import no_window
-from .sessions import Sessions, policy_of
+from .sessions import Sessions
 from .step_back import StepBack
 
 

@@ -26,8 +26,9 @@ from ..ports.text import Redactor
 from .dependencies import Dependencies
 from .measure import Measurement, measured
 from .offloaded import Offloaded, no_item, saved_by
+from .policies import stored_policy
 from .record import CITATION_INDEX
-from .sessions import Sessions, stored_policy
+from .sessions import Sessions
 from .surface import named_by_mark
 
 # What is in context now, why it stays, and pins.

@@ -3,116 +3,38 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import binascii
 import logging
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Generic, TypeVar
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
 from ..context.fold import Fold
 from ..context.opened_fold import OpenedFold
-from ..context.savings import Sizes, savings, sizes, status_of
+from ..context.savings import savings, status_of
 from ..context.tombstones import PURGED
-from ..context.view import inherited_holders, present_items, settle_holders, standing_holders
+from ..context.view import inherited_holders, present_items, standing_holders
 from ..errors import BatchUnknown, InvalidArgument, ItemUnknown, NotRestorable, Purged, RecordDamaged, WriteFailed
 from ..models.advice import Advice, step
 from ..models.events import Fetched, ReplacedItem, SessionInfo
 from ..models.items import content_bytes, content_sha256, content_text, names_of
-from ..models.records import ArchivedItem, OffloadRecord, SpecificCounts
-from ..models.reports import BatchState, BatchView, Hit, Restored, Saved, Usage
+from ..models.records import ArchivedItem, OffloadRecord
+from ..models.reports import BatchView, Hit, Restored, Saved, Usage
 from ..models.text import plain_line, shown
 from ..ports.store import Entry
 from ..ports.text import Redactor
-from .batch import beside, original_text
+from .batch import original_text
+from .batch_rows import TITLE_CHARACTERS, _target, about, row_of, row_without_record
 from .copies import Copies
 from .dependencies import ContentCounter, Dependencies
+from .paging import Page, page_of
 from .sessions import Sessions
 from .surface import named_by_mark
-
-# Batches as rows of a list.
-
-
-def row_without_record(fold: Fold, name: str, result_overhead: int) -> BatchView:
-    """What the ledger alone knows of a batch."""
-    batch = fold.decided.batches[name]
-    items = [fold.states[one.id].current for one in batch.info.items if one.id in fold.states]
-    size = sizes(fold, batch, result_overhead=result_overhead)
-    return BatchView(
-        batch_id=name,
-        ts=batch.ts,
-        reason=batch.reason,
-        kinds=dict(sorted(Counter(item.tool_name or item.kind for item in items).items())),
-        item_ids=tuple(one.id for one in batch.info.items),
-        original_tokens=size.original,
-        digest_tokens=size.digest,
-        overhead_tokens=size.overhead,
-        level=batch.info.level,
-        mode=batch.info.mode,
-        state="purged" if batch.state == "purged" else "damaged",
-        restorable=batch.state != "purged" and all(_is_known(fold, one) for one in batch.info.items),
-        specifics=SpecificCounts(),
-    )
-
-
-def _is_known(fold: Fold, one: ReplacedItem) -> bool:
-    """Whether the ledger has the text of a batch's item, with which a restore does without the archive."""
-    seen = fold.states[one.id].versions.get(one.sha256) if one.id in fold.states else None
-    return seen is not None and seen.item.content is not None
-
-
-def row_of(
-    record: OffloadRecord,
-    fold: Fold,
-    standing: dict[str, bool],
-    result_overhead: int,
-    masked: Callable[[str], str],
-) -> BatchView:
-    """What record and ledger know of it.
-
-    Args:
-        standing: whether what an "elsewhere" names is still in view (D9).
-        masked: for the words of the call; everything else of a row is masked already, or a name of ours.
-    """
-    batch = fold.decided.batches.get(record.batch_id)
-    state: BatchState = "prepared" if batch is None else batch.state
-    if record.batch_id in fold.decided.purged_batches or all(item.purged for item in record.items):
-        state = "purged"
-    if batch is not None:
-        size = sizes(fold, batch, result_overhead=result_overhead)
-    elif state == "purged":
-        size = Sizes()
-    else:
-        overhead = beside(record, result_overhead)
-        size = Sizes(original=record.original_token_count, digest=record.digest_token_count, overhead=overhead)
-    kinds = Counter(item.tool_name or item.kind for item in record.items)
-    return BatchView(
-        batch_id=record.batch_id,
-        ts=record.ts,
-        reason=record.reason,
-        kinds=dict(sorted(kinds.items())),
-        item_ids=tuple(item.id for item in record.items),
-        original_tokens=size.original,
-        digest_tokens=size.digest,
-        overhead_tokens=size.overhead,
-        level=record.level,
-        mode=record.mode,
-        state=state,
-        restorable=state != "purged" and any(item.result is not None for item in record.items),
-        specifics=settle_holders(record.specifics, standing),
-        digest=record.digest_replacing_inline,
-        first=plain_line(masked(about(record.items[0])), TITLE_CHARACTERS) if record.items else "",
-    )
-
 
 _log = logging.getLogger(__name__)
 
 _NOTHING_BRINGS_BACK = "Nothing can bring it back: it was removed on the user's wish."
 MAX_QUERY_CHARACTERS = 1_000
 MAX_HITS = 100
-TITLE_CHARACTERS = 80
 _COUNTED_HERE = 10_000
 """Characters whose tokens are counted sooner than a thread would begin."""
 ARGUMENT_CHARACTERS = 400
@@ -465,15 +387,6 @@ class Offloaded:
         ]
 
 
-def about(item: ArchivedItem) -> str:
-    """What an item is of: its title, what its call acted on, or its address."""
-    return item.title or _target(item) or item.url
-
-
-def _target(item: ArchivedItem) -> str:
-    return item.action.target if item.action else ""
-
-
 def _words_that_name(item: ArchivedItem) -> str:
     """Tool, title, address and the arguments of the call, those too long to name anything left out."""
     args = [
@@ -536,71 +449,9 @@ async def keep_status(deps: Dependencies, sessions: Sessions, info: SessionInfo,
     await deps.store.note_status(sessions.key(info), note)
 
 
-# Pages of long answers, with opaque cursors (I7).
-
-
-T = TypeVar("T")
-
-
-class Page(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
-    """Some rows of a list."""
-
-    items: tuple[T, ...]
-    total: int
-    next_cursor: str = ""
-    """Hand it back for the rows that follow; empty at the end."""
-
-
 class OffloadedNow(msgspec.Struct, frozen=True, kw_only=True):
     """A page of batches beside what the session is at this moment."""
 
     page: Page[BatchView]
     usage: Usage
     saved: Saved
-
-
-def page_of(rows: Sequence[T], cursor: str, size: int) -> Page[T]:
-    """The page that a cursor names; the first one for an empty cursor.
-
-    Raises:
-        InvalidArgument: the cursor is none of ours.
-    """
-    start = start_of(cursor)
-    return page_from(tuple(rows[start : start + max(1, size)]), start, len(rows))
-
-
-def start_of(cursor: str) -> int:
-    """How many rows stand before the page that a cursor names.
-
-    Raises:
-        InvalidArgument: the cursor is none of ours.
-    """
-    return place_of("row", cursor, "Leave it out to begin, or pass next_cursor unchanged.")
-
-
-def page_from(rows: tuple[T, ...], start: int, total: int) -> Page[T]:
-    """The page of these rows, which begin after so many others."""
-    end = start + len(rows)
-    return Page(items=rows, total=total, next_cursor=cursor_at("row", end) if rows and end < total else "")
-
-
-def cursor_at(word: str, place: int) -> str:
-    """An opaque cursor for a place in a list; the word says in what sort of list."""
-    return base64.urlsafe_b64encode(f"{word}:{place}".encode()).decode().rstrip("=")
-
-
-def place_of(word: str, cursor: str, next: str) -> int:
-    """The place that `cursor_at` meant; 0 for no cursor.
-
-    Raises:
-        InvalidArgument: it is none of ours; `next` says what to do.
-    """
-    if not cursor:
-        return 0
-    try:
-        said, _, number = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).partition(b":")
-        if said == word.encode() and number.isdigit() and len(number) < 16:
-            return int(number)
-    except (binascii.Error, ValueError):
-        pass
-    raise InvalidArgument(f"The cursor {shown(cursor)} was not given by us.", next=next)

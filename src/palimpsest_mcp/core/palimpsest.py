@@ -23,9 +23,10 @@ from ..settings.settings import Settings
 from ..store.scratch import ScratchStore
 from .dependencies import Dependencies
 from .exchange import Exchange
-from .handoffs import clean_handoffs
+from .handoff_files import clean_handoffs
 from .notices import Notices, SessionRows
-from .offloaded import Offloaded, Page, page_from, start_of
+from .offloaded import Offloaded
+from .paging import Page, page_from, start_of
 from .palimpsest_archive import RestoreMethods, StoreMethods, SummaryMethods
 from .palimpsest_context import CompactMethods, Passes, RecordMethods
 from .palimpsest_looks import LookMethods

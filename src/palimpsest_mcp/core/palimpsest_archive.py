@@ -12,10 +12,11 @@ from ..models.plans import PassOptions
 from ..models.records import OffloadRecord
 from ..models.reports import BatchView, Hit, ProbeReport, Restored, Saved, Undone
 from ..models.summaries import AnchoredSummary, SummaryUpdate
-from . import sessions as policies
+from . import policies
 from .dependencies import Dependencies
 from .measure import measured
-from .offloaded import Offloaded, OffloadedNow, Page, saved_by
+from .offloaded import Offloaded, OffloadedNow, saved_by
+from .paging import Page
 from .palimpsest_context import Passes
 from .parts import Parts
 from .record import admit_name, admit_statements

@@ -20,9 +20,8 @@ from ..models.reports import ContextView, Recorded, Report, Usage
 from ..ports.host import HostContext
 from ..settings.settings import Settings
 from ..store.scratch import ScratchStore
-from . import importer, record
+from . import importer, policies, record
 from . import notices as context
-from . import sessions as policies
 from .dependencies import Dependencies
 from .importer import import_context
 from .measure import Measurement, measured, tell
@@ -326,7 +325,7 @@ class RecordMethods:
     async def read_ahead(self) -> int:
         """Read some of the results that were recorded, so that a pass finds them read; gives how many. For programs
         with a moment to spare, until `may_read_ahead` is false: digests are the same without."""
-        from .compaction.ahead import read_ahead
+        from .compaction.digests import read_ahead
 
         return await read_ahead(self._deps)
 

@@ -15,12 +15,13 @@ from ..models.plans import ContextItem, PassOptions
 from ..models.records import ArchivedItem, OffloadRecord
 from ..models.reports import BatchView
 from ..models.text import plain_line
-from . import sessions as policies
+from . import policies
 from .batch import original_text
+from .batch_rows import about
 from .dependencies import Dependencies
 from .measure import Measurement, measured
 from .notices import preview
-from .offloaded import Offloaded, about, no_item
+from .offloaded import Offloaded, no_item
 from .quotes import quotes
 from .sessions import Sessions
 from .surface import named_by_mark

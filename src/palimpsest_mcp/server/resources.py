@@ -31,12 +31,12 @@ from ..errors import PalimpsestError
 from ..models.advice import tool_call
 from ..models.text import counted, plain, plain_line
 from ..models.tools import ToolSpec
+from .archive_answers import detail_answer, page_answer, sessions_text
 from .arguments import NEW
 from .client_log import tell
 from .lifespan import Call, OpenOnFirstUse, caller, count_o200k, facade_of, masked_view, opening_of
 from .pages import fence_mark, fenced, page_of
 from .slim import SlimServer
-from .tools_archive import detail_answer, page_answer, sessions_text
 from .tools_context import compacted_page
 
 ROOT = "palimpsest://"

@@ -30,7 +30,8 @@ from ..dependencies import ContentCounter, Dependencies
 from ..importer import Imported, import_context
 from ..measure import Measurement, measured
 from ..offloaded import Offloaded
-from ..sessions import Sessions, stored_policy
+from ..policies import stored_policy
+from ..sessions import Sessions
 from ..step_back import StepBack
 from .before_compaction import BeforeCompaction
 from .conversations import HOST, Conversation, Conversations

@@ -23,7 +23,8 @@ from ...models.tools import own_tool
 from ...ports.host import ToolOutput
 from ..batch import Made, reserve_numbers
 from ..dependencies import ContentCounter, Dependencies
-from ..sessions import Sessions, stored_policy
+from ..policies import stored_policy
+from ..sessions import Sessions
 from .commit import archive_and_commit, committed_batch
 from .digests import BatchDigests
 

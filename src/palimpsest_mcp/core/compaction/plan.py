@@ -13,7 +13,8 @@ import msgspec
 from ...context.budgets import GROWTH
 from ...context.fold import Fold, batch_number
 from ...context.meter import ratio_of
-from ...context.plan import Outcome, Said, enough_tokens, goal_tokens, lasting_tokens, plan, replan
+from ...context.occasion import Said
+from ...context.plan import Outcome, enough_tokens, goal_tokens, lasting_tokens, plan, replan
 from ...context.strategies import STRATEGIES, Strategy, under
 from ...context.view import standing_holders
 from ...models.events import SessionInfo
