@@ -42,11 +42,9 @@ from ..models.handoffs import (
 from ..models.text import counted, each_text, plain, plain_line, shown, verb
 from ..ports.store import StoredHandoff
 from ..settings.places import home_folder, project_root
-from .dependencies import Dependencies
 from .handoff_files import candidate_of, free_of_secrets
-from .offloaded import Offloaded
-from .sessions import Sessions
-from .summary import O200K, KeptSummaries, items_of
+from .parts import Facade
+from .summary import O200K, items_of
 
 MAX_OTHERS = 5
 """Further handoffs, or projects, that an answer names."""
@@ -54,13 +52,8 @@ MAX_ID = 80
 _MARK = re.compile(r"\[redacted:([a-z0-9][a-z0-9_-]{0,63}):[0-9a-z]{8}\]")
 
 
-class KeptHandoffs:
+class KeptHandoffs(Facade):
     """The use cases of handoffs: files in `memory/` from which the next phase or conversation starts."""
-
-    _deps: Dependencies
-    _sessions: Sessions
-    _summaries: KeptSummaries
-    _offloaded: Offloaded
 
     async def write_handoff(
         self, session_id: str, task: str, *, phase: str = "", fields: Mapping[str, Any] | None = None

@@ -28,9 +28,9 @@ from .notices import Notices, SessionRows
 from .offloaded import Offloaded
 from .paging import Page, page_from, start_of
 from .palimpsest_archive import RestoreMethods, StoreMethods, SummaryMethods
-from .palimpsest_context import CompactMethods, Passes, RecordMethods
+from .palimpsest_context import CompactMethods, RecordMethods
 from .palimpsest_looks import LookMethods
-from .parts import Parts
+from .parts import Parts, Passes
 from .sessions import Sessions
 from .spans import noted
 from .sub_agents import SubAgents

@@ -13,26 +13,16 @@ from ..models.records import OffloadRecord
 from ..models.reports import BatchView, Hit, ProbeReport, Restored, Saved, Undone
 from ..models.summaries import AnchoredSummary, SummaryUpdate
 from . import policies
-from .dependencies import Dependencies
 from .measure import measured
-from .offloaded import Offloaded, OffloadedNow, saved_by
+from .offloaded import OffloadedNow, saved_by
 from .paging import Page
-from .palimpsest_context import Passes
-from .parts import Parts
+from .parts import Facade
 from .record import admit_name, admit_statements
-from .sessions import Sessions
 from .spans import noted
-from .summary import KeptSummaries
 
 
-class RestoreMethods:
+class RestoreMethods(Facade):
     """What `Palimpsest` gives back, byte for byte. Every method finds a session by id or handle."""
-
-    _deps: Dependencies
-    _sessions: Sessions
-    _offloaded: Offloaded
-    _parts: Parts
-    _passes: Passes
 
     async def list_offloaded(self, session_id: str) -> tuple[BatchView, ...]:
         """Every batch that was dropped, in order."""
@@ -151,12 +141,8 @@ class RestoreMethods:
 # The library's methods about the anchored summary, and the probes that ask what stays.
 
 
-class SummaryMethods:
+class SummaryMethods(Facade):
     """What `Palimpsest` keeps of a session in words that survive every compaction."""
-
-    _deps: Dependencies
-    _sessions: Sessions
-    _summaries: KeptSummaries
 
     async def update_summary(
         self,
@@ -228,12 +214,8 @@ class SummaryMethods:
 # The library's methods that take texts out for good and mend what is damaged.
 
 
-class StoreMethods:
+class StoreMethods(Facade):
     """What `Palimpsest` does with what it keeps. Each is a preview unless `dry_run` is False."""
-
-    _deps: Dependencies
-    _sessions: Sessions
-    _parts: Parts
 
     async def purge(
         self,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -14,76 +13,23 @@ from ..context.meter import ratio_of, triggers
 from ..errors import InvalidArgument
 from ..hosts.detect import parse_value, rewrap
 from ..models.advice import Advice, step
-from ..models.events import SessionInfo
 from ..models.plans import PassKeywords, PassOptions, SessionPassKeywords
 from ..models.reports import ContextView, Recorded, Report, Usage
 from ..ports.host import HostContext
-from ..settings.settings import Settings
-from ..store.scratch import ScratchStore
 from . import importer, policies, record
 from . import notices as context
-from .dependencies import Dependencies
 from .importer import import_context
-from .measure import Measurement, measured, tell
-from .notices import Notices
-from .offloaded import Offloaded
+from .measure import measured, tell
+from .parts import Facade
 from .record import admit, admit_items, admit_list, admit_name, admit_new
-from .sessions import Sessions
 
 if TYPE_CHECKING:
     from .claude_code.rewrite import RewrittenSession
-    from .compaction.plan import PassRequest
-    from .messages import CompactedMessages, Messages
+    from .messages import CompactedMessages
 
 
-class Passes:
-    """Passes of one `Palimpsest`."""
-
-    def __init__(self, deps: Dependencies, sessions: Sessions, offloaded: Offloaded) -> None:
-        self.deps = deps
-        self.sessions = sessions
-        self._offloaded = offloaded
-
-    @cached_property
-    def messages(self) -> Messages:
-        """Message lists of this store."""
-        from .messages import Messages
-
-        return Messages(self.deps, self.sessions, self._offloaded)
-
-    def where(self, *, dry_run: bool) -> Passes:
-        """These, or for a dry run the same over a store that nothing is written to: what a pass would record of the
-        session is recorded in memory, and gone with it."""
-        if not dry_run:
-            return self
-        scratch = ScratchStore(self.deps.store, random_hex=self.deps.random_hex)
-        deps = replace(self.deps, store=scratch, listeners=[])
-        sessions = Sessions(deps)
-        return Passes(deps, sessions, Offloaded(deps, sessions))
-
-    async def run(self, info: SessionInfo, measurement: Measurement, request: PassRequest) -> Report:
-        """One pass, reported with what makes it real in the host.
-
-        Raises:
-            PassInProgress, PlanStale, WriteFailed: the context is as it was.
-        """
-        from .compaction import report as reporting
-        from .compaction.run import run_pass
-
-        result = await run_pass(self.deps, self.sessions, info, measurement, request)
-        return reporting.report(info, measurement, request, result, note=measurement.note)
-
-
-# The library's methods that make a context shorter: a message list, a session file, a recorded session.
-
-
-class CompactMethods:
+class CompactMethods(Facade):
     """What `Palimpsest` can do to a context that is too full. Originals are archived first."""
-
-    settings: Settings
-    _deps: Dependencies
-    _sessions: Sessions
-    _passes: Passes
 
     async def compact_messages(
         self,
@@ -269,14 +215,8 @@ class CompactMethods:
 # The library's methods about a session that is recorded item by item.
 
 
-class RecordMethods:
+class RecordMethods(Facade):
     """What `Palimpsest` is told of a context, and what it says about it."""
-
-    _deps: Dependencies
-    _sessions: Sessions
-    _offloaded: Offloaded
-    _notices: Notices
-    _passes: Passes
 
     async def record_items(
         self, session_id: str, items: Sequence[Mapping[str, Any]], *, auto: bool = False, host: str = ""

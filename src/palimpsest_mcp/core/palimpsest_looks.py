@@ -18,12 +18,11 @@ from ..models.text import plain_line
 from . import policies
 from .batch import original_text
 from .batch_rows import about
-from .dependencies import Dependencies
 from .measure import Measurement, measured
 from .notices import preview
-from .offloaded import Offloaded, no_item
+from .offloaded import no_item
+from .parts import Facade
 from .quotes import quotes
-from .sessions import Sessions
 from .surface import named_by_mark
 from .timeline import timeline
 
@@ -32,12 +31,8 @@ MOST_CHARACTERS = 400_000
 _BY_TITLE = "It was recorded by title and size only."
 
 
-class LookMethods:
+class LookMethods(Facade):
     """What `Palimpsest` shows of a session beside lists. Every text is masked; nothing is written."""
-
-    _deps: Dependencies
-    _sessions: Sessions
-    _offloaded: Offloaded
 
     async def timeline(self, session_id: str) -> Timeline:
         """How the session's context filled, every pass with its cost, and what was given back since.
