@@ -92,8 +92,9 @@ TITLE_CHARACTERS = 80
 
 def about(item: ArchivedItem) -> str:
     """What an item is of: its title, what its call acted on, or its address."""
-    return item.title or _target(item) or item.url
+    return item.title or target_of(item) or item.url
 
 
-def _target(item: ArchivedItem) -> str:
+def target_of(item: ArchivedItem) -> str:
+    """What its call acted on; empty where nobody knows."""
     return item.action.target if item.action else ""

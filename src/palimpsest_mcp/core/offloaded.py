@@ -23,7 +23,7 @@ from ..models.text import plain_line, shown
 from ..ports.store import Entry
 from ..ports.text import Redactor
 from .batch import original_text
-from .batch_rows import TITLE_CHARACTERS, _target, about, row_of, row_without_record
+from .batch_rows import TITLE_CHARACTERS, about, row_of, row_without_record, target_of
 from .copies import Copies
 from .dependencies import ContentCounter, Dependencies
 from .paging import Page, page_of
@@ -392,7 +392,7 @@ def _words_that_name(item: ArchivedItem) -> str:
     args = [
         value for value in (item.args or {}).values() if isinstance(value, str) and len(value) <= ARGUMENT_CHARACTERS
     ]
-    return " ".join(filter(None, dict.fromkeys((item.tool_name, item.title, item.url, _target(item), *args))))
+    return " ".join(filter(None, dict.fromkeys((item.tool_name, item.title, item.url, target_of(item), *args))))
 
 
 def damaged(what: str) -> RecordDamaged:
