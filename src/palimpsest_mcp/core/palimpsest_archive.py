@@ -18,6 +18,7 @@ from .offloaded import OffloadedNow, saved_by
 from .paging import Page
 from .parts import Facade
 from .record import admit_name, admit_statements
+from .search import Search
 from .spans import noted
 
 
@@ -67,7 +68,7 @@ class RestoreMethods(Facade):
     ) -> tuple[Hit, ...]:
         """Dropped items that hold the query's words, best first; in every session unless one is named."""
         info = await self._sessions.find(session_id) if session_id else None
-        return await self._offloaded.search(query, info=info, project=project, limit=limit)
+        return await Search(self._deps, self._sessions).find(query, info=info, project=project, limit=limit)
 
     async def restore(
         self, session_id: str, batch_id: str, item_id: str | None = None, *, noted: bool = True

@@ -63,7 +63,7 @@ class HostEvents:
         self._before = BeforeCompaction(deps, sessions, self._conversations, summaries, keeping)
         self._after = AfterCompaction(deps, sessions, self._conversations, keeping)
         self._results = ToolResults(deps, sessions, self._conversations)
-        recall = Recall(deps, sessions, offloaded)
+        recall = Recall(deps, sessions)
         self._step_notices = StepNotices(deps, sessions, self._conversations, noticing, recall)
         self._skills = SkillUses(deps, sessions, self._conversations, lessons)
         self._in_place = InPlaceCompaction(deps, sessions, offloaded, self._conversations, self._before, keeping)

@@ -16,7 +16,8 @@ from ...ports.store import Entry
 from ...text.specifics.delimited import fields_apart
 from ..batch import Made, original_text, reserve_numbers
 from ..dependencies import ContentCounter, Dependencies
-from ..offloaded import Offloaded, keep_status
+from ..offloaded import keep_status
+from ..search import Search
 from ..sessions import Sessions
 from .digests import Sources
 from .pointers import pointer_record
@@ -68,14 +69,14 @@ async def archive_and_commit(
     named = {batch.batch_id for one in decided for batch in one.batches if batch.mode != "copy"}
     done = tuple(one for one in batches if decide is None or one.record.batch_id in named)
     if done:
-        await deps.store.search.add(await asyncio.to_thread(_entries, Offloaded(deps, sessions), info, done))
+        await deps.store.search.add(await asyncio.to_thread(_entries, Search(deps, sessions), info, done))
         if decide is not None:
             await keep_status(deps, sessions, info)
     return Committed(fold, done)
 
 
-def _entries(offloaded: Offloaded, info: SessionInfo, batches: Sequence[Made]) -> list[Entry]:
-    return [entry for one in batches for entry in offloaded.entries(info, one.record, one.texts)]
+def _entries(search: Search, info: SessionInfo, batches: Sequence[Made]) -> list[Entry]:
+    return [entry for one in batches for entry in search.entries(info, one.record, one.texts)]
 
 
 def unchanged(fold: Fold, one: ContextItem) -> bool:
