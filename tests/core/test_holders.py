@@ -12,7 +12,7 @@ from palimpsest_mcp.core.compaction.higher_levels import left_to
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.digest.proof import shown_in
 from palimpsest_mcp.models.items import Specific
-from palimpsest_mcp.models.reports import BatchView
+from palimpsest_mcp.models.views import BatchView
 
 pytestmark = pytest.mark.anyio
 Messages = list[dict[str, Any]]

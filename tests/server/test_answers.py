@@ -6,7 +6,8 @@ import json
 from typing import Any, cast
 
 from palimpsest_mcp.models.records import SpecificCounts
-from palimpsest_mcp.models.reports import BatchReport, BatchView, Measured, Recorded, Report, Usage
+from palimpsest_mcp.models.reports import BatchReport, Measured, Report, Usage
+from palimpsest_mcp.models.views import BatchView, Recorded
 from palimpsest_mcp.server.answers import (
     PAGE_TOKENS,
     SMALL_TOKENS,

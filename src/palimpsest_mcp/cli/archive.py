@@ -13,8 +13,9 @@ import msgspec
 from ..context.gates import UNSURE
 from ..errors import InvalidArgument
 from ..models.advice import Advice, step
-from ..models.reports import COMPACTED, counts_to_json
+from ..models.reports import counts_to_json
 from ..models.text import counted, plain
+from ..models.views import COMPACTED
 from .face import PAGER, VERBOSE, BatchName, Face, ItemName, SessionName, masked, pass_face, shared_options
 from .screen import (
     fill,
@@ -36,7 +37,8 @@ from .screen import (
 if TYPE_CHECKING:
     from ..core.palimpsest import Palimpsest
     from ..models.records import OffloadRecord
-    from ..models.reports import BatchView, ContextView, ItemView, Restored, Saved, Usage
+    from ..models.reports import Saved, Usage
+    from ..models.views import BatchView, ContextView, ItemView, Restored
 
 
 SHOWN = "item, kind, tool, tokens:number, state, why:prose, begins with:prose"

@@ -12,8 +12,9 @@ import click
 from ..context.meter import in_words
 from ..errors import DigestRefused, FileMissing, PalimpsestError
 from ..models.plans import Offer, offers
-from ..models.reports import BatchReport, BatchView, Report, Saved, Usage, in_counts, in_lines, in_request
+from ..models.reports import BatchReport, Report, Saved, Usage, in_counts, in_lines, in_request
 from ..models.text import counted, shown
+from ..models.views import BatchView
 from .face import VERBOSE, Face, SessionName, pass_face, shared_options
 from .screen import (
     console,

@@ -23,7 +23,8 @@ from .screen import fill, free_name, said_as_json, say, say_bar, say_fields
 
 if TYPE_CHECKING:
     from ..core.palimpsest import Palimpsest
-    from ..models.reports import Hit, Report
+    from ..models.reports import Report
+    from ..models.views import Hit
 
 TARGET = 0.4
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from ..core.palimpsest import Palimpsest
     from ..models.maintenance import ExchangeReport, PurgedSession, PurgeReport, RepairReport
-    from ..models.reports import SessionRow, StoreStatus, VerifyReport
+    from ..models.views import SessionRow, StoreStatus, VerifyReport
     from ..store.out_file import OutFile
 
 

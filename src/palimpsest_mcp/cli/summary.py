@@ -14,7 +14,7 @@ from .screen import say, say_fields, say_json, say_table
 if TYPE_CHECKING:
     from ..core.palimpsest import Palimpsest
     from ..models.events import SessionInfo
-    from ..models.reports import ProbeReport
+    from ..models.probes import ProbeReport
     from ..models.summaries import AnchoredSummary
 
 

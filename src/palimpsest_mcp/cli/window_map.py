@@ -9,7 +9,7 @@ from ..models.reports import NOT_APPLIED, OUTSIDE
 from .screen import COLOURS, console, cut, on_terminal, percent, say, say_table, terminal_width, tokens
 
 if TYPE_CHECKING:
-    from ..models.reports import ContextView, ItemView
+    from ..models.views import ContextView, ItemView
 
 NAMES = {
     "digest": "digests",

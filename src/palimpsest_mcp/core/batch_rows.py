@@ -10,8 +10,8 @@ from ..context.savings import Sizes, sizes
 from ..context.view import settle_holders
 from ..models.events import ReplacedItem
 from ..models.records import ArchivedItem, OffloadRecord, SpecificCounts
-from ..models.reports import BatchState, BatchView
 from ..models.text import plain_line
+from ..models.views import BatchState, BatchView
 from .batch import beside
 
 

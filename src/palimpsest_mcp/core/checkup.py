@@ -17,8 +17,9 @@ from ..models.advice import Advice, Step, step
 from ..models.events import ReplacedBatch, SessionInfo, SessionKey
 from ..models.items import content_sha256
 from ..models.records import KEPT, OffloadRecord
-from ..models.reports import Finding, Saved, StoreStatus, VerifyReport
+from ..models.reports import Saved
 from ..models.text import counted, verb
+from ..models.views import Finding, StoreStatus, VerifyReport
 from ..ports.store import DiskUse, Flaw
 from ..store.home import folder_name
 from .batch import masks_in, original_text

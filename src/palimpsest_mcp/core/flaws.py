@@ -10,8 +10,8 @@ import msgspec
 from ..models.advice import Advice, Step, step
 from ..models.events import SessionInfo, SessionKey
 from ..models.maintenance import Repair
-from ..models.reports import Finding
 from ..models.text import counted
+from ..models.views import Finding
 from ..ports.store import Flaw
 from ..store.home import SECRET, VERSION, folder_name
 

@@ -30,8 +30,8 @@ from ..models.handoffs import (
     CleanupStep,
     Handoff,
 )
-from ..models.reports import Finding
 from ..models.text import counted, verb
+from ..models.views import Finding
 from ..ports.store import StoredHandoff
 from ..ports.text import Redactor
 from .dependencies import Dependencies

@@ -20,8 +20,9 @@ from ..errors import PalimpsestError
 from ..models.events import Decision, Pinned, SessionInfo, Unpinned, UsageSeen
 from ..models.items import content_text, names_of
 from ..models.plans import ContextItem, PassOptions, Policy, Verdict
-from ..models.reports import NOT_APPLIED, ContextView, ItemView, Part, SessionRow, Usage
+from ..models.reports import NOT_APPLIED, Part, Usage
 from ..models.text import plain_line
+from ..models.views import ContextView, ItemView, SessionRow
 from ..ports.text import Redactor
 from .dependencies import Dependencies
 from .measure import Measurement, measured

@@ -18,8 +18,9 @@ from ..models.advice import Advice, step
 from ..models.events import Fetched, ReplacedItem, SessionInfo
 from ..models.items import content_bytes, content_sha256, content_text, names_of
 from ..models.records import ArchivedItem, OffloadRecord
-from ..models.reports import BatchView, Restored, Saved, Usage
+from ..models.reports import Saved, Usage
 from ..models.text import shown
+from ..models.views import BatchView, Restored
 from ..ports.text import Redactor
 from .batch import original_text
 from .batch_rows import row_of, row_without_record

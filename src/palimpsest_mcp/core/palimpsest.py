@@ -16,7 +16,7 @@ from ..experience.learn import Learn
 from ..experience.ports import Experience
 from ..models.events import SessionInfo, SummarizationEvent
 from ..models.handoffs import Cleanup
-from ..models.reports import SessionRow, StoreStatus, VerifyReport
+from ..models.views import SessionRow, StoreStatus, VerifyReport
 from ..ports.store import Store
 from ..ports.text import Clock, RandomHex
 from ..settings.settings import Settings

@@ -9,9 +9,11 @@ from ..errors import InvalidArgument
 from ..memory.summary.sections import to_markdown
 from ..models.maintenance import PurgeReport, RepairReport
 from ..models.plans import PassOptions
+from ..models.probes import ProbeReport
 from ..models.records import OffloadRecord
-from ..models.reports import BatchView, Hit, ProbeReport, Restored, Saved, Undone
+from ..models.reports import Saved
 from ..models.summaries import AnchoredSummary, SummaryUpdate
+from ..models.views import BatchView, Hit, Restored, Undone
 from . import policies
 from .measure import measured
 from .offloaded import OffloadedNow, saved_by
@@ -244,7 +246,7 @@ class StoreMethods(Facade):
             SessionUnknown, BatchUnknown, InvalidArgument: nothing was removed.
             PassInProgress, WriteFailed, LockTimeout: some of it may still be there; run it again.
         """
-        from .purge import compiled
+        from .purge_masks import compiled
 
         info = await self._sessions.find(session_id) if session_id else None
         if matching or regex:

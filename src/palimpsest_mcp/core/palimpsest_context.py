@@ -14,7 +14,8 @@ from ..errors import InvalidArgument
 from ..hosts.detect import parse_value, rewrap
 from ..models.advice import Advice, step
 from ..models.plans import PassKeywords, PassOptions, SessionPassKeywords
-from ..models.reports import ContextView, Recorded, Report, Usage
+from ..models.reports import Report, Usage
+from ..models.views import ContextView, Recorded
 from ..ports.host import HostContext
 from . import importer, policies, record
 from . import notices as context

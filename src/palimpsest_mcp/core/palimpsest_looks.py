@@ -13,8 +13,8 @@ from ..models.items import Content, Item, names_of
 from ..models.looks import Beside, Timeline
 from ..models.plans import ContextItem, PassOptions
 from ..models.records import ArchivedItem, OffloadRecord
-from ..models.reports import BatchView
 from ..models.text import plain_line
+from ..models.views import BatchView
 from . import policies
 from .batch import original_text
 from .batch_rows import about

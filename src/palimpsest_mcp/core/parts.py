@@ -64,7 +64,8 @@ class Parts:
     @cached_property
     def purge(self) -> Purge:
         """What takes originals out for good."""
-        from .purge import Purge, blank_experience
+        from .purge import Purge
+        from .purge_masks import blank_experience
 
         return Purge(self._deps, self._sessions, lambda mask: blank_experience(self._skills, mask))
 

@@ -8,8 +8,8 @@ from collections.abc import Collection, Sequence
 from ..errors import InvalidArgument, RecordDamaged
 from ..models.events import SessionInfo
 from ..models.records import ArchivedItem, OffloadRecord
-from ..models.reports import Hit
 from ..models.text import plain_line
+from ..models.views import Hit
 from ..ports.store import Entry
 from .batch import original_text
 from .batch_rows import TITLE_CHARACTERS, about, target_of

@@ -13,8 +13,9 @@ from pydantic import BaseModel, Field
 
 from ..models.advice import step, tool_call
 from ..models.items import is_raw_bytes
-from ..models.reports import BatchView, Restored, Saved, SessionRow, Usage
+from ..models.reports import Saved, Usage
 from ..models.text import counted, plain, plain_line
+from ..models.views import BatchView, Restored, SessionRow
 from .answers import Answer, CountTokens, kinds_line, so_far
 from .pages import MOST_MATCHES, Piece, TextPage, fence_mark, fenced
 

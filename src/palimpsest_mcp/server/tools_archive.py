@@ -18,8 +18,8 @@ from ..errors import InvalidArgument, PalimpsestError
 from ..models.advice import Advice, in_form, step, tool_call
 from ..models.items import content_text
 from ..models.records import SpecificCounts
-from ..models.reports import LAST_PASS, BatchView, Hit, Restored, Undone
 from ..models.text import counted, plain_line, shown
+from ..models.views import LAST_PASS, BatchView, Hit, Restored, Undone
 from .answers import PAGE_TOKENS
 from .archive_answers import detail_answer, matches_text, page_answer, pictures, restored_text, sessions_text
 from .arguments import Count, Flag, Place, Text

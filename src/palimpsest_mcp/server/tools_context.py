@@ -15,8 +15,9 @@ from ..errors import InvalidArgument
 from ..models.advice import in_form
 from ..models.events import SessionInfo
 from ..models.plans import Progress, SessionPassKeywords
-from ..models.reports import COMPACTED, BatchView, ContextView, ItemView, Usage
+from ..models.reports import Usage
 from ..models.text import counted, plain_line, shown
+from ..models.views import COMPACTED, BatchView, ContextView, ItemView
 from .answers import PAGE_TOKENS, CompactAnswer, RatioAnswer, RecordedAnswer
 from .arguments import NEW, Count, Flag, Ids, Objects, Place, SessionOrNew, Text, checked_transcript, with_pass_options
 from .lifespan import Call, OpenOnFirstUse, count_o200k, facade_of, masked_view, opening_of

@@ -19,8 +19,9 @@ from ...models.host_table import HostNote, how_to_apply
 from ...models.llm import Spent
 from ...models.plans import Verdict
 from ...models.records import ClassCount, RecordCount, SpecificCounts
-from ...models.reports import LAST_PASS, BatchReport, Measured, Part, Report, Status, Usage
+from ...models.reports import BatchReport, Measured, Part, Report, Status, Usage
 from ...models.text import counted, verb
+from ...models.views import LAST_PASS
 from ...text.tokens.windows import prices_of, rates_of
 from ..batch import beside
 from ..measure import Measurement
