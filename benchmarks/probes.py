@@ -15,7 +15,7 @@ from real_sessions import sessions
 
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.errors import PalimpsestError
-from palimpsest_mcp.models.reports import ProbeReport
+from palimpsest_mcp.models.probes import ProbeReport
 
 
 async def asked(target: float, source: str, each: int) -> list[tuple[str, ProbeReport]]:

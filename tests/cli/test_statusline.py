@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.cli.statusline import short, status_line, store_folder
-from palimpsest_mcp.models.reports import StatusNote
+from palimpsest_mcp.models.views import StatusNote
 from palimpsest_mcp.settings.places import home_folder
 from palimpsest_mcp.store.host_files import encoded
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from palimpsest_mcp.core.palimpsest import Palimpsest
-from palimpsest_mcp.models.reports import ItemView
+from palimpsest_mcp.models.views import ItemView
 
 pytestmark = pytest.mark.anyio
 Raw = dict[str, Any]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from palimpsest_mcp.core.compaction.digests import MOST, Focus, wanted_in
+from palimpsest_mcp.core.compaction.focus import MOST, Focus, wanted_in
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.models.items import Item
 from palimpsest_mcp.models.plans import ContextItem

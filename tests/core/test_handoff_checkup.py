@@ -11,7 +11,7 @@ import pytest
 
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.errors import HandoffUnknown
-from palimpsest_mcp.models.reports import Finding
+from palimpsest_mcp.models.views import Finding
 from palimpsest_mcp.store.disk_store import DiskStore
 from palimpsest_mcp.store.memory import MemoryStore
 from palimpsest_mcp.store.real_disk import RealDisk

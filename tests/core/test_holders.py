@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from palimpsest_mcp.core.compaction.batches import left_to
+from palimpsest_mcp.core.compaction.higher_levels import left_to
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.digest.proof import shown_in
 from palimpsest_mcp.models.items import Specific
-from palimpsest_mcp.models.reports import BatchView
+from palimpsest_mcp.models.views import BatchView
 
 pytestmark = pytest.mark.anyio
 Messages = list[dict[str, Any]]

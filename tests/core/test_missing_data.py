@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.models.advice import in_form
 from palimpsest_mcp.models.events import SessionKey
-from palimpsest_mcp.models.reports import Finding
+from palimpsest_mcp.models.views import Finding
 
 pytestmark = pytest.mark.anyio
 MakeSession = Callable[..., list[dict[str, Any]]]

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from palimpsest_mcp.core.compaction import ahead
+from palimpsest_mcp.core.compaction import digests
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.digest import study
 from palimpsest_mcp.digest.source import Source
@@ -72,7 +72,7 @@ async def test_what_was_read_ahead_is_not_read_in_the_pass(p: Palimpsest, monkey
             super().__init__(text)
 
     monkeypatch.setattr(study, "Source", Counted)
-    monkeypatch.setattr(ahead, "MOST_AT_ONCE", 1)
+    monkeypatch.setattr(digests, "MOST_AT_ONCE", 1)
     await p.record_items("s1", items(range(0, 10, 5)))
     assert [await p.read_ahead() for _ in range(3)] == [1, 1, 0] and not p.may_read_ahead
     assert sorted(read) == sorted((text(0), text(5)))

@@ -25,7 +25,7 @@ from palimpsest_mcp.errors import (
     SessionUnknown,
     StoreUnusable,
 )
-from palimpsest_mcp.models.reports import ItemView
+from palimpsest_mcp.models.views import ItemView
 from palimpsest_mcp.store import DiskStore
 from palimpsest_mcp.store.real_disk import RealDisk
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from palimpsest_mcp.__main__ import main
-from palimpsest_mcp.core.file_hooks import FileQuick
+from palimpsest_mcp.core.host_seam import FileQuick
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.settings.settings import Settings
 from palimpsest_mcp.store.host_files import HostFiles

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from palimpsest_mcp.core.dependencies import Dependencies
-from palimpsest_mcp.core.handoffs import clean_handoffs
+from palimpsest_mcp.core.handoff_files import clean_handoffs
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.memory.handoff.markdown import from_markdown, to_markdown
 from palimpsest_mcp.models.handoffs import Choice, TaskSummary

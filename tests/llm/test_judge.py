@@ -10,7 +10,7 @@ import anthropic
 import pytest
 
 from palimpsest_mcp.core.palimpsest import Palimpsest
-from palimpsest_mcp.models.reports import JudgedProbes, ProbeReport
+from palimpsest_mcp.models.probes import JudgedProbes, ProbeReport
 from palimpsest_mcp.settings.settings import Settings
 
 from .fake_api import FakeApi, Reply, failure, fake_api, message

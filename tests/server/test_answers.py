@@ -6,7 +6,8 @@ import json
 from typing import Any, cast
 
 from palimpsest_mcp.models.records import SpecificCounts
-from palimpsest_mcp.models.reports import BatchReport, BatchView, Measured, Recorded, Report, Usage
+from palimpsest_mcp.models.reports import BatchReport, Measured, Report, Usage
+from palimpsest_mcp.models.views import BatchView, Recorded
 from palimpsest_mcp.server.answers import (
     PAGE_TOKENS,
     SMALL_TOKENS,
@@ -16,8 +17,8 @@ from palimpsest_mcp.server.answers import (
     as_text,
     kinds_line,
 )
+from palimpsest_mcp.server.archive_answers import detail_answer
 from palimpsest_mcp.server.lifespan import count_o200k
-from palimpsest_mcp.server.tools_archive import detail_answer
 
 UNKNOWN = Measured(value=None, source="unknown")
 USAGE = Usage(

@@ -13,17 +13,18 @@ import msgspec
 from ..context.gates import UNSURE
 from ..errors import InvalidArgument
 from ..models.advice import Advice, step
-from ..models.reports import COMPACTED, counts_to_json
+from ..models.reports import counts_to_json
 from ..models.text import counted, plain
+from ..models.views import COMPACTED
 from .face import PAGER, VERBOSE, BatchName, Face, ItemName, SessionName, masked, pass_face, shared_options
 from .screen import (
-    Column,
     fill,
     free_name,
     json_bytes,
     out_file,
     out_options,
     paged,
+    said_as_json,
     say,
     say_bar,
     say_bytes,
@@ -36,25 +37,12 @@ from .screen import (
 if TYPE_CHECKING:
     from ..core.palimpsest import Palimpsest
     from ..models.records import OffloadRecord
-    from ..models.reports import BatchView, ContextView, ItemView, Restored, Saved, Usage
+    from ..models.reports import Saved, Usage
+    from ..models.views import BatchView, ContextView, ItemView, Restored
 
 
-SHOWN = (
-    Column("item"),
-    Column("kind"),
-    Column("tool"),
-    Column("tokens", "number"),
-    Column("state"),
-    Column("why", "prose"),
-    Column("begins with", "prose"),
-)
-LARGEST_SHOWN = (
-    Column("item"),
-    Column("what"),
-    Column("tokens", "number"),
-    Column("state"),
-    Column("begins with", "prose"),
-)
+SHOWN = "item, kind, tool, tokens:number, state, why:prose, begins with:prose"
+LARGEST_SHOWN = "item, what, tokens:number, state, begins with:prose"
 STATES: dict[str, Callable[[ItemView], bool]] = {
     "kept": lambda item: item.state == "live",
     "offloaded": lambda item: item.state == "replaced",
@@ -97,9 +85,7 @@ def show(
 
     if view is not None:
         text = face.ask(lambda facade: facade.compacted_view(session), make=False)
-        if face.as_json:
-            say_json({"view": view, "text": text})
-        else:
+        if not said_as_json(face, {"view": view, "text": text}):
             say(text)
         return
     found = face.ask(lambda facade: facade.show_context(session), make=False)
@@ -109,8 +95,7 @@ def show(
         top = LARGEST
     if top is not None:
         items = sorted(items, key=lambda item: -item.tokens)[:top]
-    if face.as_json:
-        say_json({**msgspec.to_builtins(found, enc_hook=str), "items": items})
+    if said_as_json(face, {**msgspec.to_builtins(found, enc_hook=str), "items": items}):
         return
     with paged(wanted=not no_pager):
         _say_window(found, face, verbose=verbose)
@@ -224,15 +209,7 @@ def _say_batches(batches: Sequence[BatchView], *, full: bool, verbose: bool) -> 
         for batch in batches
     ]
     say_table(
-        (
-            Column("batch"),
-            Column("when"),
-            Column("why"),
-            Column("what", "list"),
-            Column("tokens", "number"),
-            Column("digest", "number"),
-            Column("state"),
-        ),
+        "batch, when, why, what:list, tokens:number, digest:number, state",
         rows,
     )
     if verbose:
@@ -250,8 +227,7 @@ def _say_batches(batches: Sequence[BatchView], *, full: bool, verbose: bool) -> 
 def search(face: Face, query: str, session: str | None, limit: int) -> None:
     """Find the words of QUERY in what was offloaded; quotes inside it make a phrase."""
     hits = face.ask(lambda facade: facade.search_offloaded(query, session_id=session, limit=limit), make=False)
-    if face.as_json:
-        say_json({"hits": hits})
+    if said_as_json(face, {"hits": hits}):
         return
     for hit in hits:
         given = {"session_id": hit.handle, "batch_id": hit.batch_id, "item_id": hit.item_id}
@@ -348,9 +324,7 @@ def _restore_all(face: Face, session: str, out: Path | None, *, overwrite: bool,
     if target is not None:
         target.write(json_bytes(value))
     number = len(messages_of(value) or value)
-    if face.as_json:
-        say_json({"messages": number, "out": str(out)})
-    else:
+    if not said_as_json(face, {"messages": number, "out": str(out)}):
         say(f"{counted(number, 'message')} written to {out}, equal to what the last compaction was given")
 
 
@@ -367,8 +341,7 @@ def undo(face: Face, session: str, number: int | None) -> None:
     Digests and originals stay in the archive; later passes leave these items alone for a few answers.
     """
     done = face.ask(lambda facade: facade.undo(session, number), make=False)
-    if face.as_json:
-        say_json(done)
+    if said_as_json(face, done):
         return
     say(
         f"pass {done.number} of {done.handle} is taken back: {counted(len(done.batch_ids), 'batch')} of "
@@ -387,7 +360,7 @@ def pin(face: Face, session: str, item: str, off: bool) -> None:
     """Keep ITEM of SESSION whole in every later pass."""
     pins, unpins = ((), (item,)) if off else ((item,), ())
     view = face.ask(lambda facade: facade.show_context(session, pin=pins, unpin=unpins), make=False)
-    if face.as_json:
-        say_json({"session_id": view.session_id, "handle": view.handle, "item_id": item, "pinned": not off})
-    else:
+    if not said_as_json(
+        face, {"session_id": view.session_id, "handle": view.handle, "item_id": item, "pinned": not off}
+    ):
         say(f"{item} is {'no longer pinned' if off else 'pinned'} in {view.handle}")

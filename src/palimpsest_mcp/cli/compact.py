@@ -12,17 +12,18 @@ import click
 from ..context.meter import in_words
 from ..errors import DigestRefused, FileMissing, PalimpsestError
 from ..models.plans import Offer, offers
-from ..models.reports import BatchReport, BatchView, Report, Saved, Usage, in_counts, in_lines, in_request
+from ..models.reports import BatchReport, Report, Saved, Usage, in_counts, in_lines, in_request
 from ..models.text import counted, shown
+from ..models.views import BatchView
 from .face import VERBOSE, Face, SessionName, pass_face, shared_options
 from .screen import (
-    Column,
     console,
     fill,
     free_name,
     json_bytes,
     out_file,
     out_options,
+    said_as_json,
     say,
     say_bar,
     say_fields,
@@ -145,8 +146,7 @@ def _say_few_batches(report: Report) -> None:
         for batch in report.batches
     ]
     few = rows if len(rows) <= FEW_BATCHES + 1 else rows[:FEW_BATCHES]
-    numbers = (Column(name, "number") for name in ("items", "tokens", "digest", "specifics left out"))
-    say_table((Column("batch"), *numbers), few)
+    say_table("batch, items:number, tokens:number, digest:number, specifics left out:number", few)
     if rest := report.batches[len(few) :]:
         before, after = (sum(getattr(one, name) for one in rest) for name in ("original_tokens", "tokens_after"))
         say(f"… {counted(len(rest), 'more batch')}: {before:,} tokens became {after:,}; all: --verbose")
@@ -167,17 +167,8 @@ def _say_batches(report: Report, face: Face) -> None:
         )
         for batch in batches[:BATCHES_SHOWN]
     ]
-    head = (
-        Column("batch"),
-        Column("items", "number"),
-        Column("tokens", "number"),
-        Column("digest", "number"),
-        Column("specifics shown", "number"),
-        Column("elsewhere", "number"),
-        Column("left out", "number"),
-        Column("form"),
-    )
-    say_table(head, rows)
+    sizes = "items:number, tokens:number, digest:number"
+    say_table(f"batch, {sizes}, specifics shown:number, elsewhere:number, left out:number, form", rows)
     say_overhead(batches)
     if len(batches) > BATCHES_SHOWN:
         say(
@@ -206,13 +197,7 @@ def _say_plan(report: Report, most: int) -> None:
         for number, slot in enumerate(report.slots, 1)
     ]
     say_table(
-        (
-            Column("batch", "number"),
-            Column("items", "number"),
-            Column("tokens", "number"),
-            Column("about", "number"),
-            Column("would leave", "list"),
-        ),
+        "batch:number, items:number, tokens:number, about:number, would leave:list",
         rows[:most],
     )
     if len(rows) > most:
@@ -351,8 +336,7 @@ async def _file_of(facade: Palimpsest, name: Path, session: str | None) -> tuple
 
 
 def _say(face: Face, result: CompactedMessages, out: Path | None, *, dry_run: bool, verbose: bool) -> None:
-    if face.as_json:
-        say_json(result.report.to_json())
+    if said_as_json(face, result.report.to_json()):
         return
     say_report(result.report, face, verbose=verbose)
     if dry_run:

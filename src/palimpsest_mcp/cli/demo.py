@@ -19,11 +19,12 @@ import msgspec
 from ..models.advice import command_line
 from ..models.text import counted
 from .face import VERBOSE, Face, pass_face, shared_options
-from .screen import fill, free_name, say, say_bar, say_fields, say_json
+from .screen import fill, free_name, said_as_json, say, say_bar, say_fields
 
 if TYPE_CHECKING:
     from ..core.palimpsest import Palimpsest
-    from ..models.reports import Hit, Report
+    from ..models.reports import Report
+    from ..models.views import Hit
 
 TARGET = 0.4
 
@@ -68,9 +69,7 @@ def demo(face: Face, verbose: bool) -> int:
         kept, face.home = face.home, str(home)
         seen = [_play(face, scene, kept=bool(kept), verbose=verbose) for scene in SCENES]
     ok = all(one.exact for one in seen)
-    if face.as_json:
-        say_json({"ok": ok, "scenes": [_as_json(one) for one in seen]})
-    else:
+    if not said_as_json(face, {"ok": ok, "scenes": [_as_json(one) for one in seen]}):
         say(f"{'all exact' if ok else 'NOT EXACT'}, in {time.perf_counter() - start:.1f} s, without a network", "")
         _say_next(seen, kept)
     return 0 if ok else 1

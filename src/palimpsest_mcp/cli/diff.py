@@ -10,7 +10,7 @@ import click
 from ..models.advice import Advice, step
 from ..models.text import counted, plain, shown
 from .face import PAGER, BatchName, Face, ItemName, SessionName, pass_face, shared_options
-from .screen import cell_count, cut, on_terminal, paged, say, say_coloured, say_json, terminal_width
+from .screen import cell_count, cut, on_terminal, paged, said_as_json, say, say_coloured, terminal_width
 
 if TYPE_CHECKING:
     from ..models.looks import Beside
@@ -44,8 +44,7 @@ def diff(face: Face, session: str, batch: str, item: str | None, every: bool, no
             f"{batch} has no item {shown(item or '')}.",
             next=Advice("See its items: {}", step("list_offloaded", session_id=session)),
         )
-    if face.as_json:
-        say_json({"items": chosen})
+    if said_as_json(face, {"items": chosen}):
         return
     with paged(wanted=not no_pager):
         for one in chosen:

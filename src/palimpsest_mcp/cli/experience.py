@@ -15,7 +15,7 @@ import msgspec
 from ..errors import FileMissing, FileNotJson, InvalidArgument
 from ..models.text import counted, verb
 from .face import Face, pass_face, shared_options
-from .screen import Column, say, say_fields, say_json, say_table
+from .screen import said_as_json, say, say_fields, say_json, say_table
 
 if TYPE_CHECKING:
     from ..core.palimpsest import Palimpsest
@@ -54,9 +54,7 @@ def record(face: Face, skill: str, event: str | None, file: Path | None) -> None
     """
     events = _events(_event_text(event, file))
     recorded = face.ask(lambda facade: _recorded(facade, skill, events))
-    if face.as_json:
-        say_json(recorded[-1])
-    else:
+    if not said_as_json(face, recorded[-1]):
         _say_recorded(recorded, face)
 
 
@@ -179,24 +177,14 @@ def _waiting_rows(found: Compaction | ExperienceView) -> list[str]:
 def status(face: Face) -> None:
     """Every skill with experience: events, triggers met, rules, what is pending, what was rotated."""
     found = face.ask(lambda facade: facade.experience_status(), make=False)
-    if face.as_json:
-        say_json({"skills": found})
-    else:
+    if not said_as_json(face, {"skills": found}):
         _say_status(found)
 
 
 def _say_status(found: Sequence[SkillStatus]) -> None:
     head = (
-        Column("skill"),
-        Column("new", "number"),
-        Column("damaged", "number"),
-        Column("due", "list"),
-        Column("rules", "number"),
-        Column("queries", "number"),
-        Column("failures", "number"),
-        Column("pending", "number"),
-        Column("archives", "number"),
-        Column("compacted"),
+        "skill, new:number, damaged:number, due:list, rules:number, queries:number, failures:number, pending:number, "
+        "archives:number, compacted"
     )
     rows = [
         (
@@ -258,9 +246,7 @@ def explain(face: Face, rule: str, skill: str | None) -> None:
     if skill is not None and not _RULE_ID.fullmatch(rule) and _RULE_ID.fullmatch(skill):
         rule, skill = skill, rule
     found = face.ask(lambda facade: facade.experience_explain(rule, skill or ""), make=False)
-    if face.as_json:
-        say_json(found)
-    else:
+    if not said_as_json(face, found):
         _say_explanation(found)
 
 
@@ -283,7 +269,7 @@ def _say_explanation(found: Explanation) -> None:
         for event in found.events
     ]
     say_table(
-        (Column("when"), Column("session"), Column("counts as"), Column("text", "prose"), Column("event", "prose")),
+        "when, session, counts as, text:prose, event:prose",
         rows,
     )
     say(f"{counted(found.total, 'event')} {verb(found.total, 'speaks', 'speak')} of it")
@@ -296,9 +282,7 @@ def _say_explanation(found: Explanation) -> None:
 def rollback(face: Face, skill: str) -> None:
     """Put experience.md of SKILL back as it was before its last compaction; run again, it goes one further back."""
     done = face.ask(lambda facade: facade.experience_rollback(skill))
-    if face.as_json:
-        say_json(done)
-    else:
+    if not said_as_json(face, done):
         _say_rolled_back(done)
 
 

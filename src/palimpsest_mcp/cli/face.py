@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..core.palimpsest import Palimpsest
     from ..core.surface import Surface
     from ..models.http import HttpOptions
-    from ..models.reports import ItemView
+    from ..models.views import ItemView
     from ..ports.text import Redactor
 
 _opened: Surface | None = None

@@ -13,7 +13,7 @@ from ..errors import FileMissing, FileNotJson, InvalidArgument
 from ..models.advice import Advice, step
 from ..models.text import counted
 from .face import Face, SessionName, pass_face, shared_options
-from .screen import Column, say, say_fields, say_json, say_table
+from .screen import said_as_json, say, say_fields, say_json, say_table
 
 if TYPE_CHECKING:
     from ..models.handoffs import Cleanup, KeptHandoff, LoadedHandoff, WrittenHandoff
@@ -75,8 +75,7 @@ def _fields(text: str | None, file: Path | None) -> dict[str, Any]:
 
 
 def _say_written(written: WrittenHandoff, face: Face) -> None:
-    if face.as_json:
-        say_json(written)
+    if said_as_json(face, written):
         return
     masked = ", ".join(f"{number} {kind}" for kind, number in written.redacted.items())
     say(written.text.rstrip("\n"), "")
@@ -104,8 +103,7 @@ def load(face: Face, task: str, project: str, section: str) -> None:
 
 
 def _say_loaded(loaded: LoadedHandoff, face: Face) -> None:
-    if face.as_json:
-        say_json(loaded)
+    if said_as_json(face, loaded):
         return
     say(loaded.text)
     if loaded.others:
@@ -126,14 +124,7 @@ def list_handoffs(face: Face, project: str) -> None:
         return
     rows = [(one.name, one.handoff.date, one.phase, one.place, f"{one.tokens:,}", one.handoff.title) for one in found]
     say_table(
-        (
-            Column("name"),
-            Column("written"),
-            Column("phase"),
-            Column("place"),
-            Column("tokens", "number"),
-            Column("task", "prose"),
-        ),
+        "name, written, phase, place, tokens:number, task:prose",
         rows,
     )
     if not found:
@@ -170,8 +161,7 @@ def clean(face: Face, dry_run: bool, yes: bool) -> None:
 
 
 def _say_cleanup(done: Cleanup, face: Face) -> None:
-    if face.as_json:
-        say_json(done)
+    if said_as_json(face, done):
         return
     words = {"archive": "archive", "delete": "delete ", "merge": "merge  "}
     for one in done.steps:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast
 
 import click
 
@@ -46,12 +46,15 @@ LEAVES = (
 """Names of the columns that leave, the first to go first; any other column stays."""
 
 
+Holds: TypeAlias = Literal["code", "number", "prose", "list"]
+
+
 @dataclass(frozen=True)
 class Column:
     """One column: its heading, and what stands in it."""
 
     name: str
-    holds: Literal["code", "number", "prose", "list"] = "code"
+    holds: Holds = "code"
     """`list`: codes with a comma between them, of which the last ones yield."""
 
 
@@ -254,6 +257,13 @@ def say_json(value: Any, *, exact: bool = False) -> None:
     sys.stdout.write(json.dumps(plain if exact else masked(plain), separators=(",", ":")) + "\n")
 
 
+def said_as_json(face: Face, value: Any, *, exact: bool = False) -> bool:
+    """Whether the caller wants JSON; then it is said."""
+    if face.as_json:
+        say_json(value, exact=exact)
+    return face.as_json
+
+
 def say_bytes(data: bytes) -> None:
     """Exactly these bytes."""
     sys.stdout.flush()
@@ -296,11 +306,21 @@ class _Screenful(io.StringIO):
         return True
 
 
-def say_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
-    """Columns that fit the terminal, as `tables` says; nothing for no rows."""
+def say_table(heads: str, rows: Sequence[Sequence[str]]) -> None:
+    """Columns that fit the terminal; nothing for no rows.
+
+    Args:
+        heads: names of the columns, with commas; behind a colon what one holds, as in `Column`.
+    """
     if rows:
+        columns = [_column(head.strip()) for head in heads.split(",")]
         cells = [[plain_line(masked(cell)) for cell in row] for row in rows]
         say(*laid_out(columns, cells, terminal_width() if on_terminal() else None), exact=True)
+
+
+def _column(head: str) -> Column:
+    name, _, holds = head.partition(":")
+    return Column(name, cast("Holds", holds or "code"))
 
 
 def terminal_width() -> int:

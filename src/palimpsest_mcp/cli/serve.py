@@ -31,12 +31,18 @@ _HOSTS = [row.name for row in HOSTS.values() if row.attached]
     help=f"Serve over Streamable HTTP; without a value at 127.0.0.1:{PORT}, for this machine only.",
 )
 @click.option("--tokens", metavar="FILE", default="", help="HTTP: who may call, a line NAME TOKEN for each.")
-@click.option("--oauth-issuer", metavar="URL", default="", help="HTTP: take this issuer's access tokens.")
-@click.option("--oauth-scope", metavar="SCOPE", multiple=True, help="HTTP: what such a token must allow.")
+@click.option("--oauth-issuer", "issuer", metavar="URL", default="", help="HTTP: take this issuer's access tokens.")
+@click.option("--oauth-scope", "scopes", metavar="SCOPE", multiple=True, help="HTTP: what such a token must allow.")
 @click.option("--public-url", metavar="URL", default="", help="HTTP: where clients reach it, with /mcp.")
-@click.option("--allow-host", metavar="NAME", multiple=True, help="HTTP: a further name of this server (NAME:*, too).")
 @click.option(
-    "--allow-origin", metavar="ORIGIN", multiple=True, help="HTTP: a further origin of web pages that may call."
+    "--allow-host", "hosts", metavar="NAME", multiple=True, help="HTTP: a further name of this server (NAME:*, too)."
+)
+@click.option(
+    "--allow-origin",
+    "origins",
+    metavar="ORIGIN",
+    multiple=True,
+    help="HTTP: a further origin of web pages that may call.",
 )
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="HTTP: processes.")
 @click.option(
@@ -46,6 +52,7 @@ _HOSTS = [row.name for row in HOSTS.values() if row.attached]
 )
 @click.option(
     "--time-limit",
+    "time_limit_s",
     type=click.FloatRange(min=0, min_open=True),
     default=300.0,
     show_default=True,
@@ -58,6 +65,7 @@ _HOSTS = [row.name for row in HOSTS.values() if row.attached]
 @click.option("--tls-key", metavar="FILE", default="", help="HTTP: its key, as PEM.")
 @click.option(
     "--drain",
+    "drain_s",
     type=click.FloatRange(0, 3600),
     default=0.0,
     show_default=True,
@@ -81,33 +89,20 @@ def serve(
     """
     face = context.ensure_object(Face)
     if http is None:
-        given = [name for name in options if context.get_parameter_source(name) == ParameterSource.COMMANDLINE]
+        flags = {one.name: one.opts[0] for one in context.command.params}
+        given = [flags[name] for name in options if context.get_parameter_source(name) == ParameterSource.COMMANDLINE]
         if given:
-            raise InvalidArgument(f"--{given[0].replace('_', '-')} is for HTTP.", next="Add --http, or leave it out.")
+            raise InvalidArgument(f"{given[0]} is for HTTP.", next="Add --http, or leave it out.")
         return face.serve(face.home, host or "", only_session or "", None, tools == "core")
     if host:
         raise InvalidArgument("A host's hooks call a server on a pipe.", next="Leave out --host, or --http.")
     if tools != "all":
         raise InvalidArgument("Over HTTP all tools are listed.", next="Leave out --tools, or --http.")
     address, port = _address(http)
-    rate, tokens, issuer = options["rate"], options["tokens"], options["oauth_issuer"]
-    chosen = HttpOptions(
-        address=address,
-        port=port,
-        tokens=tokens,
-        issuer=issuer,
-        scopes=options["oauth_scope"],
-        public_url=options["public_url"],
-        hosts=options["allow_host"],
-        origins=options["allow_origin"],
-        workers=options["workers"],
-        rate=rate if rate is not None else _RATE if tokens or issuer else 0.0,
-        time_limit_s=options["time_limit"],
-        max_body=options["max_body"] << 20,
-        tls_cert=options["tls_cert"],
-        tls_key=options["tls_key"],
-        drain_s=options["drain"],
-    )
+    if options["rate"] is None:
+        options["rate"] = _RATE if options["tokens"] or options["issuer"] else 0.0
+    options["max_body"] <<= 20
+    chosen = HttpOptions(address=address, port=port, **options)
     return face.serve(face.home, "", only_session or "", chosen, False)
 
 

@@ -10,7 +10,7 @@ import click
 from ..errors import FileEmpty, FileMissing
 from ..text.specifics.delimited import fields_apart
 from .face import Face, pass_face, shared_options
-from .screen import Column, say, say_fields, say_json, say_table
+from .screen import say, say_fields, say_json, say_table
 
 if TYPE_CHECKING:
     from ..core.palimpsest import Palimpsest
@@ -50,9 +50,7 @@ def _say(masked: Redacted, by_class: dict[str, list[str]], version: str) -> None
         (name, str(len(found)), str(len(_distinct(found))), ", ".join(_distinct(found)[:EXAMPLES]))
         for name, found in sorted(by_class.items(), key=lambda pair: -len(pair[1]))
     ]
-    say_table(
-        (Column("class"), Column("found", "number"), Column("distinct", "number"), Column("such as", "list")), rows
-    )
+    say_table("class, found:number, distinct:number, such as:list", rows)
     if not rows:
         say("no specifics found")
     words = ", ".join(f"{number} {kind}" for kind, number in sorted(masked.counts.items())) or "nothing"

@@ -15,12 +15,12 @@ from ..models.advice import Advice, step
 from ..models.text import counted
 from .face import PAGER, Face, SessionName, pass_face, shared_options
 from .screen import (
-    Column,
     age,
     out_file,
     out_options,
     paged,
     percent,
+    said_as_json,
     say,
     say_fields,
     say_json,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from ..core.palimpsest import Palimpsest
     from ..models.maintenance import ExchangeReport, PurgedSession, PurgeReport, RepairReport
-    from ..models.reports import SessionRow, StoreStatus, VerifyReport
+    from ..models.views import SessionRow, StoreStatus, VerifyReport
     from ..store.out_file import OutFile
 
 
@@ -42,15 +42,7 @@ NONE_YET = (
     "no sessions yet: `palimpsest-mcp compact --help` says how to make one; `palimpsest-mcp demo` shows it in a store "
     "of its own"
 )
-SESSIONS = (
-    Column("handle"),
-    Column("session"),
-    Column("share", "number"),
-    Column("saved", "number"),
-    Column("age"),
-    Column("host"),
-    Column("title", "prose"),
-)
+SESSIONS = "handle, session, share:number, saved:number, age, host, title:prose"
 
 
 @click.command()
@@ -59,9 +51,7 @@ SESSIONS = (
 def status(face: Face) -> None:
     """What the store holds, what it takes on disk, and what it saved net of restores and of our own tools."""
     found = face.ask(lambda facade: facade.status(), make=False)
-    if face.as_json:
-        say_json(found)
-    else:
+    if not said_as_json(face, found):
         _say_status(found, face)
 
 
@@ -93,7 +83,7 @@ def _say_status(found: StoreStatus, face: Face) -> None:
     ]
     shown, every = len(found.recent), f"; all: {face.command('sessions')}" if len(found.recent) < found.sessions else ""
     say(f"{shown} of {counted(found.sessions, 'session')}{every}")
-    say_table((Column("handle"), Column("session"), Column("created"), Column("source")), rows)
+    say_table("handle, session, created, source", rows)
 
 
 def _share_restored(found: StoreStatus) -> str:
@@ -200,7 +190,7 @@ def config_show(face: Face) -> None:
         return
     say(f"settings file: {settings.file}{'' if settings.file.exists() else ' (not there)'}")
     say_table(
-        (Column("setting"), Column("from"), Column("value", "prose")),
+        "setting, from, value:prose",
         [(key, source, json.dumps(value)) for key, value, source in rows],
     )
     for note in settings.notes:
@@ -245,8 +235,7 @@ def import_file(face: Face, file: Path, dry_run: bool) -> None:
 
 
 def _say(face: Face, report: ExchangeReport, last: str) -> None:
-    if face.as_json:
-        say_json(report)
+    if said_as_json(face, report):
         return
     for one in report.sessions:
         what = f"{counted(one.events, 'event')}, {counted(one.records, 'record')}"
@@ -308,16 +297,13 @@ def purge(
         ),
         make=yes,
     )
-    if face.as_json:
-        say_json(report)
-    else:
+    if not said_as_json(face, report):
         _say_purge(report)
 
 
 def _retain(face: Face, days: float | None, down_to: int | None, *, yes: bool) -> None:
     report = face.ask(lambda facade: facade.retain(days=days, down_to_bytes=down_to, dry_run=not yes), make=False)
-    if face.as_json:
-        say_json(report)
+    if said_as_json(face, report):
         return
     for one in report.sessions:
         say(_purged(one, dry_run=report.dry_run))

@@ -9,12 +9,12 @@ import msgspec
 
 from ..models.text import plain_line
 from .face import Face, SessionName, pass_face, shared_options
-from .screen import Column, say, say_fields, say_json, say_table
+from .screen import say, say_fields, say_json, say_table
 
 if TYPE_CHECKING:
     from ..core.palimpsest import Palimpsest
     from ..models.events import SessionInfo
-    from ..models.reports import ProbeReport
+    from ..models.probes import ProbeReport
     from ..models.summaries import AnchoredSummary
 
 
@@ -74,9 +74,7 @@ def _say(face: Face, info: SessionInfo, found: ProbeReport) -> None:
         ]
     )
     rows = [(name, str(c.passed), str(c.total), str(c.critical_failed)) for name, c in found.by_type.items()]
-    say_table(
-        (Column("type"), Column("passed", "number"), Column("of", "number"), Column("critical failed", "number")), rows
-    )
+    say_table("type, passed:number, of:number, critical failed:number", rows)
     for one in found.failed:
         where = f", {one.batch_id}" if one.batch_id else ""
         grave = "critical: " if one.critical else ""

@@ -11,7 +11,7 @@ from ..errors import InvalidArgument
 from ..models.advice import step
 from ..models.text import counted
 from .face import Face, SessionName, pass_face, patience, shared_options
-from .screen import say, say_json, size
+from .screen import said_as_json, say, size
 
 if TYPE_CHECKING:
     from ..models.events import SessionInfo
@@ -26,8 +26,7 @@ def backup(face: Face, folder: Path) -> None:
     """Copy the store into FOLDER, which must not exist, while others write. The copy is a store: --home FOLDER verifies
     it, restores from it, or goes on in it."""
     report = face.ask(lambda facade: facade.backup(folder), make=False)
-    if face.as_json:
-        say_json(report)
+    if said_as_json(face, report):
         return
     say(f"written: {report.path}, {counted(report.files, 'file')}, {size(report.size_bytes)}")
     say(f"whether it is whole: {step('verify').command(report.path)}")
@@ -40,8 +39,7 @@ def backup(face: Face, folder: Path) -> None:
 def pack(face: Face, session: str | None) -> None:
     """Join the small files that each process leaves, of SESSION or of all sessions. Their lines stay as they are."""
     packed = face.ask(lambda facade: facade.pack(session), make=False)
-    if face.as_json:
-        say_json({"sessions": packed})
+    if said_as_json(face, {"sessions": packed}):
         return
     for one in packed:
         say(f"{one.handle}: {counted(one.before, 'file')} packed into {one.after:,}")
@@ -88,8 +86,7 @@ def migrate(face: Face, yes: bool, role: tuple[str, ...], source: str, target: s
 
 
 def _say_migration(face: Face, report: Migration, has: str) -> None:
-    if face.as_json:
-        say_json(report)
+    if said_as_json(face, report):
         return
     for change in report.changes:
         say(change)
@@ -109,8 +106,7 @@ def _move(face: Face, source: str, target: str, yes: bool) -> None:
             say(f"{'copied' if yes else 'would copy'} {info.handle}")
 
     report = asyncio.run(move(source, target, dry_run=not yes, told=told))
-    if face.as_json:
-        say_json(report)
+    if said_as_json(face, report):
         return
     there = f", {counted(report.already_there, 'session')} there already" if report.already_there else ""
     held = f"{counted(report.events, 'event')} and {counted(report.records, 'record')}"

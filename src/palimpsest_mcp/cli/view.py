@@ -11,7 +11,7 @@ import click
 
 from ..models.text import counted
 from .face import Face, SessionName, pass_face, shared_options
-from .screen import on_terminal, out_file, out_options, say, say_json
+from .screen import on_terminal, out_file, out_options, said_as_json, say
 
 if TYPE_CHECKING:
     from ..core.palimpsest import Palimpsest
@@ -46,9 +46,7 @@ def view(face: Face, session: str | None, port: int, no_browser: bool, out: Path
 
 
 def _say_written(face: Face, out: Path | None, shown: int) -> None:
-    if face.as_json:
-        say_json({"sessions": shown, "out": str(out)})
-    else:
+    if not said_as_json(face, {"sessions": shown, "out": str(out)}):
         say(f"{counted(shown, 'session')} written to {out}: one file, masked, opens in any browser without a network")
 
 
@@ -79,9 +77,7 @@ def say_address(face: Face, answer: dict[str, str], note: str) -> None:
         answer: with its `url`.
         note: for people, on standard error.
     """
-    if face.as_json:
-        say_json(answer, exact=True)
-    else:
+    if not said_as_json(face, answer, exact=True):
         say(answer["url"], exact=True)
         sys.stderr.write(note + "\n")
     sys.stdout.flush()

@@ -9,7 +9,7 @@ import click
 
 from ..models.text import counted
 from .face import Face, pass_face, shared_options
-from .screen import say, say_json
+from .screen import said_as_json, say
 
 if TYPE_CHECKING:
     from ..core.palimpsest import Palimpsest
@@ -59,8 +59,7 @@ def watch(face: Face, once: bool, hosts: tuple[str, ...], days: float, every: fl
 
 
 def _say(face: Face, one: Watched) -> None:
-    if face.as_json:
-        say_json(one)
+    if said_as_json(face, one):
         return
     say(f"{one.host} {one.handle}: {counted(one.new_items, 'new item')} of {one.session_id}")
     for each in one.compactions:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..models.reports import NOT_APPLIED, OUTSIDE
-from .screen import COLOURS, Column, console, cut, on_terminal, percent, say, say_table, terminal_width, tokens
+from .screen import COLOURS, console, cut, on_terminal, percent, say, say_table, terminal_width, tokens
 
 if TYPE_CHECKING:
-    from ..models.reports import ContextView, ItemView
+    from ..models.views import ContextView, ItemView
 
 NAMES = {
     "digest": "digests",
@@ -72,8 +72,8 @@ def say_map(view: ContextView) -> None:
         )
         for (name, items, size), (sign, _) in zip(rows, signs, strict=True)
     ]
-    columns = (Column(""), Column("fills the window"), Column("items", "number"), Column("tokens", "number"))
-    say_table((*columns, Column("share" if window is not None else "of what is used", "number")), table)
+    share = "share" if window is not None else "of what is used"
+    say_table(f", fills the window, items:number, tokens:number, {share}:number", table)
 
 
 def _signs(names: Sequence[str]) -> list[tuple[str, str]]:

@@ -31,7 +31,8 @@ from ..models.events import (
     UsageSeen,
 )
 from ..models.items import Content, Item, content_text
-from ..models.reports import BatchState, ProbeReport
+from ..models.probes import ProbeReport
+from ..models.views import BatchState
 from .tally import Share, Tally, TallySums, share_of
 from .tombstones import is_gone, item_without
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
+from typing import TypedDict, Unpack
 
 import msgspec
 
@@ -15,101 +16,8 @@ from .budgets import Group, Share, crowded, level2_groups
 from .fit import Fit, Wish, fit
 from .judge import Facts, judge
 from .meter import breakdown, cache_cost, gain_more, in_words, is_critical, ratio_of, stays, triggers
+from .occasion import AS_COUNTED, Occasion, Said, messages_since, why_not
 from .strategies import DEFAULT, STRATEGIES, Strategy
-
-# Whether a pass should run at all, before anything is chosen.
-
-
-class Occasion(msgspec.Struct, frozen=True, kw_only=True):
-    """Under what circumstances a pass is considered."""
-
-    used: int
-    window: int
-    """The effective one."""
-    force: bool = False
-    requested: bool = False
-    """Somebody asked for this pass; otherwise only the trigger starts one."""
-    off: bool = False
-    """Nothing runs on its own (`PALIMPSEST_AUTO=off`)."""
-    host_compacts: str = ""
-    """Where the host compacts by itself, in words, where no adapter of ours acts in or before it; else empty."""
-    messages_since_pass: int = 0
-    measured_ratio: float | None = None
-    """As the host's numbers give it, where used and window were converted into the items' unit and so were rounded."""
-
-    @property
-    def ratio(self) -> float:
-        """used / window."""
-        return (ratio_of(self.used, self.window) or 0.0) if self.measured_ratio is None else self.measured_ratio
-
-
-def why_not(items: Sequence[ContextItem], policy: Policy, occasion: Occasion, said: Said) -> str | None:
-    """Why nothing is to do, as one sentence; None when a pass may go on. A forced pass always may."""
-    if not items:
-        return "Nothing of the session is recorded, so that nothing can leave; write_handoff keeps what is known of it."
-    if occasion.force:
-        return None
-    if occasion.off and not occasion.requested:
-        return "PALIMPSEST_AUTO=off: nothing runs on its own; force overrides."
-    if not occasion.window:
-        return "The window is unknown; give window_tokens, or force to take the session's own tokens as the window."
-    ratio = occasion.ratio
-    if occasion.host_compacts:
-        return (
-            f"The host compacts by itself ({occasion.host_compacts}) and no adapter of ours acts in it, so this stands "
-            "aside; force overrides."
-        )
-    if not triggers(ratio, policy) and not occasion.requested:
-        trigger, window = policy.offload_trigger_token_ratio, said.window or said.tokens(occasion.window)
-        return (
-            f"The window is {ratio:.1%} full; the trigger of {trigger:.0%} is "
-            f"{counted(max(1, math.ceil((trigger - ratio) * window)), 'token')} away. Force overrides."
-        )
-    calls = tool_calls(items)
-    if calls < policy.min_tool_calls and not is_critical(ratio, policy):
-        return (
-            f"A short session: {counted(calls, 'tool call')}, under the policy's {policy.min_tool_calls}, and "
-            f"{ratio:.1%} full, below the critical {policy.critical_ratio:.0%}; force overrides."
-        )
-    if occasion.messages_since_pass < policy.min_messages and not is_critical(ratio, policy):
-        return (
-            f"Only {counted(occasion.messages_since_pass, 'message')} since the last pass, under the policy's "
-            f"{policy.min_messages}; force overrides."
-        )
-    return None
-
-
-def tool_calls(items: Sequence[ContextItem]) -> int:
-    """Calls over the whole session, whether their results are still in the context or not."""
-    return len({entry.item.unit or entry.item.id for entry in items if _is_call(entry)})
-
-
-def messages_since(items: Sequence[ContextItem]) -> int:
-    """Messages behind the newest replaced item: an upper bound of those since the last pass."""
-    rows = {entry.item.position[0] for entry in items if entry.state != "gone" and entry.item.role != "system"}
-    last = max((entry.item.position[0] for entry in items if entry.state == "replaced"), default=-1)
-    return sum(row > last for row in rows)
-
-
-def _is_call(entry: ContextItem) -> bool:
-    item = entry.item
-    return item.kind in ("tool_call", "tool_result", "evidence", "restored_copy") or item.role == "tool"
-
-
-class Said(msgspec.Struct, frozen=True, kw_only=True):
-    """In which unit a plan's sentence gives its numbers: the host's, so that they equal those of every other answer."""
-
-    scale: float = 1.0
-    """Tokens of the host for one of the items."""
-    window: int | None = None
-    """The host's window, which shares are of; None takes the plan's own."""
-
-    def tokens(self, ours: int) -> int:
-        """The host's tokens for so many of ours."""
-        return round(ours * self.scale)
-
-
-AS_COUNTED = Said()
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,29 +28,35 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """What really stands in its place; None when no digest was smaller, so that its items stay."""
 
 
+class PlanNumbers(TypedDict, total=False):
+    """What a plan and its recheck are given alike."""
+
+    used_tokens: int | None
+    window_tokens: int | None
+    target: float | None
+    force: bool
+    keep_last: int | None
+    strategy: Strategy
+    result_overhead: int
+    share_by: Share | None
+    digests_only: bool
+    enough: int | None
+
+
 def plan(
     items: Sequence[ContextItem],
     policy: Policy,
     *,
-    used_tokens: int | None = None,
-    window_tokens: int | None = None,
-    target: float | None = None,
-    force: bool = False,
-    keep_last: int | None = None,
     requested: bool = False,
     off: bool = False,
     host_compacts: str = "",
     messages_since_pass: int | None = None,
     ratio: float | None = None,
     prices: Prices = DEFAULT_PRICES,
-    strategy: Strategy = STRATEGIES[DEFAULT],
-    result_overhead: int = 0,
-    share_by: Share | None = None,
-    digests_only: bool = False,
     said: Said = AS_COUNTED,
     stuck: Collection[str] = (),
-    enough: int | None = None,
     facts: Facts | None = None,
+    **numbers: Unpack[PlanNumbers],
 ) -> Plan:
     """Judge a context and choose what leaves it. Deterministic.
 
@@ -180,19 +94,8 @@ def plan(
     Raises:
         InvalidArgument: `target` is not between 0 and 1, or `keep_last` is below -1.
     """
-    used, window, share = _numbers(items, policy, used_tokens, window_tokens, target, force)
-    wish = Wish(
-        used=used,
-        goal=goal_tokens(share, window),
-        keep_last=keep_last,
-        force=force,
-        result_overhead=result_overhead,
-        share_by=share_by,
-        digests_only=digests_only,
-        strategy=strategy,
-        enough=enough,
-        lasts=None if enough is None else lasting_tokens(policy, window=window, goal=goal_tokens(share, window)),
-    )
+    wish, window, share = _wish(items, policy, numbers)
+    used, force, strategy = wish.used, wish.force, wish.strategy
     occasion = Occasion(
         used=used,
         window=window,
@@ -207,11 +110,11 @@ def plan(
     if refusal is None and used <= wish.goal:
         refusal = f"The context is {occasion.ratio:.1%} full, already within the target of {share:.0%}."
     if refusal is not None:
-        return _nothing(refusal, wish, judge(items, policy, keep_last=keep_last, force=force), policy)
+        return _nothing(refusal, wish, judge(items, policy, keep_last=wish.keep_last, force=force), policy)
     found = fit(items, policy, wish, facts)
     rising = _rising(items, policy, found, wish, occasion, stuck)
     # A pass of digests alone would rewrite with every repetition what an earlier one with the same target wrote (L6).
-    alone = strategy.remakes or enough is not None or crowded(items, policy, window)
+    alone = strategy.remakes or wish.enough is not None or crowded(items, policy, window)
     if not found.slots and not (rising and alone):
         return _nothing(_all_stays(found, wish, rising, said), wish, found.verdicts, policy)
     if requested and not force and not triggers(occasion.ratio, policy):
@@ -220,7 +123,7 @@ def plan(
             return _nothing(late, wish, found.verdicts, policy)
     if (
         not force
-        and target is None
+        and numbers.get("target") is None
         and (drip := _drips(items, found, wish, occasion, policy, rising, said)) is not None
     ):
         return _nothing(drip, wish, found.verdicts, policy)
@@ -232,17 +135,8 @@ def replan(
     policy: Policy,
     outcomes: Sequence[Outcome],
     *,
-    used_tokens: int | None = None,
-    window_tokens: int | None = None,
-    target: float | None = None,
-    force: bool = False,
-    keep_last: int | None = None,
-    strategy: Strategy = STRATEGIES[DEFAULT],
-    result_overhead: int = 0,
-    share_by: Share | None = None,
-    digests_only: bool = False,
-    enough: int | None = None,
     facts: Facts | None = None,
+    **numbers: Unpack[PlanNumbers],
 ) -> Plan:
     """Go on after slots of a plan were really digested: the recheck with the real counts.
 
@@ -254,26 +148,15 @@ def replan(
     Raises:
         InvalidArgument: as `plan`.
     """
-    used, window, share = _numbers(items, policy, used_tokens, window_tokens, target, force=True)
+    wish, window, _ = _wish(items, policy, numbers, own_window=True)
     tokens = {entry.item.id: entry.tokens for entry in items}
     saved = sum(
         sum(tokens.get(item_id, 0) for item_id in outcome.item_ids) - outcome.digest_tokens
         for outcome in outcomes
         if outcome.digest_tokens is not None
     )
-    wish = Wish(
-        used=used - saved,
-        goal=goal_tokens(share, window),
-        keep_last=keep_last,
-        force=force,
-        result_overhead=result_overhead,
-        share_by=share_by,
-        digests_only=digests_only,
-        taken=frozenset(item_id for outcome in outcomes for item_id in outcome.item_ids),
-        strategy=strategy,
-        enough=enough,
-        lasts=None if enough is None else lasting_tokens(policy, window=window, goal=goal_tokens(share, window)),
-    )
+    taken = frozenset(item_id for outcome in outcomes for item_id in outcome.item_ids)
+    wish = msgspec.structs.replace(wish, used=wish.used - saved, taken=taken)
     return _planned(fit(items, policy, wish, facts), wish, window, policy)
 
 
@@ -284,23 +167,38 @@ def goal_tokens(share: float, window: int) -> int:
     return goal + 1 if window and (goal + 1) / window <= share else goal
 
 
-def _numbers(
-    items: Sequence[ContextItem],
-    policy: Policy,
-    used: int | None,
-    window: int | None,
-    target: float | None,
-    force: bool,
-) -> tuple[int, int, float]:
+def _wish(
+    items: Sequence[ContextItem], policy: Policy, numbers: PlanNumbers, *, own_window: bool = False
+) -> tuple[Wish, int, float]:
+    """What slots are looked for, the window, and the target as a share of it.
+
+    Args:
+        own_window: an unknown window is what is used, as for a forced pass.
+    """
+    target, force, enough = numbers.get("target"), numbers.get("force", False), numbers.get("enough")
     if target is not None and not 0.0 < target < 1.0:
         raise InvalidArgument(
             f"target must be above 0 and below 1, not {target}.", next="Give a share of the window, such as 0.4."
         )
+    used = numbers.get("used_tokens")
     if used is None:
         used = sum(entry.tokens for entry in items if entry.state != "gone")
-    if not window:
-        window = used if force else 0
-    return used, window, policy.offload_target_token_ratio if target is None else target
+    window = numbers.get("window_tokens") or (used if force or own_window else 0)
+    share = policy.offload_target_token_ratio if target is None else target
+    goal = goal_tokens(share, window)
+    wish = Wish(
+        used=used,
+        goal=goal,
+        keep_last=numbers.get("keep_last"),
+        force=force,
+        result_overhead=numbers.get("result_overhead", 0),
+        share_by=numbers.get("share_by"),
+        digests_only=numbers.get("digests_only", False),
+        strategy=numbers.get("strategy", STRATEGIES[DEFAULT]),
+        enough=enough,
+        lasts=None if enough is None else lasting_tokens(policy, window=window, goal=goal),
+    )
+    return wish, window, share
 
 
 def _pays_late(items: Sequence[ContextItem], policy: Policy, slots: Sequence[Slot], prices: Prices) -> str | None:

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import msgspec
 
 from ..models.items import Item
-from ..models.reports import Saved, StatusNote
+from ..models.reports import Saved
+from ..models.views import StatusNote
 from .fold import Batch, Fold
 from .view import item_of, passes
 

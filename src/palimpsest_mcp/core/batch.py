@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, cast
 
 import msgspec
@@ -12,9 +12,10 @@ from msgspec.structs import replace
 
 from ..context.fold import Fold, batch_id, batch_number
 from ..models.events import Reserved, SessionInfo
-from ..models.items import Content, Item, Specific, content_text
+from ..models.items import Content, Item, Specific, content_sha256, content_text
 from ..models.plans import ContextItem
 from ..models.records import ArchivedItem, OffloadRecord
+from ..ports.text import Redacted
 from .dependencies import Dependencies
 from .sessions import Sessions
 
@@ -25,6 +26,8 @@ _DESCRIBED = (
 
 _INLINE = 200
 """Characters of an argument that stand beside its name."""
+_BETWEEN = "\n\n"
+"""Between the parts of a digest."""
 
 
 class Made(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,11 +87,26 @@ class Above(msgspec.Struct, frozen=True, kw_only=True):
     """As in `DigestRequest`; 0 where what is carried matters more than what else would be in view."""
 
 
-def archived_item(one: ContextItem, span: tuple[int, int], part: str, tokens: int) -> ArchivedItem:
-    """An original as the archive keeps it, with its part of the digest."""
-    item = ArchivedItem(id=one.item.id, kind=one.item.kind, result=one.item.content, sha256=one.item.sha256)
-    part_sha256 = digest_hash(part)
-    return replace(described(one.item, item), digest_span=span, digest_tokens=tokens, digest_sha256=part_sha256)
+def archived(
+    items: Sequence[ContextItem], parts: Sequence[str], sizes: Sequence[int]
+) -> tuple[tuple[ArchivedItem, ...], str]:
+    """Originals as the archive keeps them, each with its part of the digest and that part's tokens; and the digest."""
+    found: list[ArchivedItem] = []
+    start = 0
+    for one, part, tokens in zip(items, parts, sizes, strict=True):
+        item = ArchivedItem(id=one.item.id, kind=one.item.kind, result=one.item.content, sha256=one.item.sha256)
+        span, sha256 = (start, start + len(part)), content_sha256(part)
+        found.append(replace(described(one.item, item), digest_span=span, digest_tokens=tokens, digest_sha256=sha256))
+        start += len(part) + len(_BETWEEN)
+    return tuple(found), _BETWEEN.join(parts)
+
+
+def masks_in(masked: Sequence[Redacted]) -> dict[str, int]:
+    """What was masked in these texts, by kind."""
+    counts = Counter[str]()
+    for one in masked:
+        counts.update(one.counts)
+    return dict(sorted(counts.items()))
 
 
 def described(item: Item, archived: ArchivedItem) -> ArchivedItem:
@@ -103,11 +121,6 @@ def has_binary(content: Content | None) -> bool:
     if isinstance(content, dict):
         return content.get("type") != "text"
     return any(not isinstance(block, str) and has_binary(block) for block in content)
-
-
-def digest_hash(text: str) -> str:
-    """SHA-256 of a digest or a part of it, lower-case hex."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 # Batch numbers, taken under the commit lock before anything is made of them (L11).
@@ -141,15 +154,9 @@ class Numbers:
     async def next(self) -> str:
         """The next one; reserves more under the commit lock when none is left (L11)."""
         if self._next > self._reserved_to:
-            taken: list[int] = []
-
-            def reserve(fold: Fold) -> list[Reserved]:
-                first = max(fold.decided.last_number, self._highest.highest) + 1
-                taken[:] = [first]
-                return [Reserved(pass_id=self._pass_id, first=first, count=RESERVED_AT_ONCE, ts=self._deps.now())]
-
-            await self._sessions.decide(self._info, reserve)
-            self._next, self._reserved_to = taken[0], taken[0] + RESERVED_AT_ONCE - 1
+            deps, above = self._deps, self._highest.highest
+            self._next = await _reserved(deps, self._sessions, self._info, above, RESERVED_AT_ONCE, self._pass_id)
+            self._reserved_to = self._next + RESERVED_AT_ONCE - 1
         self._next += 1
         return batch_id(self._next - 1)
 
@@ -173,11 +180,26 @@ async def reserve_numbers(
         highest = max(highest, (await sessions.fold(owner)).decided.last_number)
         async for record in deps.store.archive.records(sessions.key(owner)):
             highest = max(highest, batch_number(record.batch_id))
-    taken: list[int] = []
+    first = await _reserved(deps, sessions, info, highest, count, pass_id, lock_timeout_s)
+    return tuple(batch_id(number) for number in range(first, first + count))
+
+
+async def _reserved(
+    deps: Dependencies,
+    sessions: Sessions,
+    info: SessionInfo,
+    above: int,
+    count: int,
+    pass_id: str,
+    lock_timeout_s: float | None = None,
+) -> int:
+    """The first of so many numbers that nobody else gets."""
+    first = 0
 
     def reserve(fold: Fold) -> list[Reserved]:
-        taken[:] = [max(fold.decided.last_number, highest) + 1]
-        return [Reserved(pass_id=pass_id, first=taken[0], count=count, ts=deps.now())]
+        nonlocal first
+        first = max(fold.decided.last_number, above) + 1
+        return [Reserved(pass_id=pass_id, first=first, count=count, ts=deps.now())]
 
     await sessions.decide(info, reserve, lock_timeout_s=lock_timeout_s)
-    return tuple(batch_id(number) for number in range(taken[0], taken[0] + count))
+    return first

@@ -31,9 +31,9 @@ from ..models.records import OffloadRecord
 from ..store.archive import flaw
 from ..store.out_file import read_stream
 from ..store.segments import Reader, encode, is_whole
-from .dependencies import Dependencies
 from .importer import as_path
-from .sessions import MAX_ID_CHARACTERS, Sessions
+from .parts import Facade
+from .sessions import MAX_ID_CHARACTERS
 
 MAX_BYTES = 1 << 30
 """Of an exchange file's content, unpacked. A larger one is refused: export fewer sessions at a time."""
@@ -67,11 +67,8 @@ class Parcel(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class Exchange:
+class Exchange(Facade):
     """The use cases that move sessions from one store into another."""
-
-    _deps: Dependencies
-    _sessions: Sessions
 
     async def export_sessions(self, session_ids: Sequence[str], file: BinaryIO) -> ExchangeReport:
         """Write sessions, with their parents, into one checked file that `import_sessions` takes in another store.

@@ -17,7 +17,7 @@ from typing import Any, cast
 
 import msgspec
 
-from ..errors import PalimpsestError, SessionUnknown
+from ..errors import PalimpsestError
 from ..hosts.detect import parse_value
 from ..hosts.json_splice import NotSpliceable, Place, edits, elements, members, spliced
 from ..hosts.pieces import as_fields, entries_of
@@ -27,7 +27,8 @@ from ..text.tokens.windows import window_of
 from . import importer
 from .dependencies import Dependencies
 from .messages import Messages
-from .sessions import Sessions, policy_of
+from .policies import policy_of
+from .sessions import Sessions
 
 HOST = "gateway"
 _BYTES_A_TOKEN = 2.0
@@ -126,10 +127,8 @@ class Gateway:
         return known
 
     async def _was_compacted(self, name: str) -> bool:
-        try:
-            return bool((await self._sessions.fold(await self._sessions.find(name, whole=True))).decided.replacements)
-        except SessionUnknown:
-            return False
+        info = await self._sessions.find_or_none(name, whole=True)
+        return info is not None and bool((await self._sessions.fold(info)).decided.replacements)
 
     def _known_changes(self, known: _Known, text: str, listed: Place) -> list[tuple[int, int, str]] | None:
         """What was decided, where every message is still what it was; None where one is not."""

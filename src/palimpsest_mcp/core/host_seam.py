@@ -61,6 +61,38 @@ class QuickAnswers(Protocol):
         ...
 
 
+RESULTS = ("AfterTool", "PostToolUse")
+"""A call has its result: Gemini CLI's word, and Codex's."""
+READS = ("PreCompress", "PreCompact", "PostCompact", "SessionEnd", "Stop")
+_LEAST = 8_000
+"""Characters below which a result is let through without opening the store: each hook is a process of its own."""
+
+
+class FileQuick:
+    """Implements `QuickAnswers` for hosts with a session file."""
+
+    def read(self, event: str, data: bytes, environ: Mapping[str, str]) -> HookCall:
+        """The call."""
+        from ..hosts.hook_call import read_call
+
+        return read_call(event, data.decode("utf-8", "replace"))
+
+    def ends(self, call: HookCall) -> bool:
+        """None: the session's file is read by whoever looks next."""
+        return False
+
+    def end(self, call: HookCall, notes: HostNotes) -> None:
+        """Nothing is lost by it."""
+
+    def at_once(self, call: HookCall, notes: HostNotes, *, automatic: bool) -> str | None:
+        """Nothing, where that is known without the store."""
+        import json
+
+        small = call.event in RESULTS and len(json.dumps(call.value("tool_response"))) < _LEAST
+        known = call.event in (*RESULTS, "SessionStart", *READS)
+        return None if automatic and known and not small and call.session_id else ""
+
+
 class Row(NamedTuple):
     """How a host is opened."""
 
@@ -73,12 +105,6 @@ def _claude_code_quick() -> QuickAnswers:
     from .claude_code.answers import ClaudeCodeQuick
 
     return ClaudeCodeQuick()
-
-
-def _file_quick() -> QuickAnswers:
-    from .file_hooks import FileQuick
-
-    return FileQuick()
 
 
 def _by_client(hosts: Hosts) -> Host:
@@ -96,7 +122,21 @@ def _filed(name: str) -> Row:
     def host(hosts: Hosts) -> Host:
         return hosts.by_file(name)
 
-    return Row(host, _file_quick)
+    return Row(host, FileQuick)
+
+
+def note_failure(notes: HostNotes, event: str, error: Exception) -> None:
+    """Keep for `doctor` why an event was not dealt with. The text of a foreign error may quote a session: its kind
+    does not."""
+    import logging
+
+    from ..errors import PalimpsestError
+
+    if isinstance(error, PalimpsestError):
+        notes.note_trouble(event, error.code, error.message)
+        return
+    logging.getLogger(__name__).debug("%s", event, exc_info=error)
+    notes.note_trouble(event, "internal_error", type(error).__name__)
 
 
 CLAUDE_CODE = "claude-code"

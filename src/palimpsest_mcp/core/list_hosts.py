@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
-from ..errors import PalimpsestError, WindowUnknown
-from ..hosts.actions import action_of
+from ..errors import WindowUnknown
 from ..hosts.detect import parse_value
 from ..hosts.hook_call import HookCall, read_call
 from ..hosts.lists import ListHost
 from ..hosts.pieces import as_fields
-from ..hosts.plain_results import plain_result
 from ..models.events import LossTold, SessionInfo
 from ..models.items import Content, content_sha256, content_text
 from ..models.plans import KEEP, PassOptions
@@ -32,11 +29,10 @@ from .claude_code.before_compaction import BeforeCompaction
 from .claude_code.notices import loss_text
 from .compaction.at_birth import ToolAnswer, may_shrink, shrink_at_birth
 from .dependencies import Dependencies
+from .host_seam import note_failure
 from .messages import Messages
 from .record import admit_list
 from .sessions import Sessions
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,12 +99,8 @@ class ListHostEvents:
         try:
             async with self._turns.setdefault(call.session_id, asyncio.Lock()):
                 return json.dumps(await use(call), ensure_ascii=True)
-        except PalimpsestError as error:
-            code, text = error.code, error.message
-        except Exception as error:  # the host goes on; its text may quote a session, its kind does not
-            _log.debug("%s", call.event, exc_info=error)
-            code, text = "internal_error", type(error).__name__
-        await asyncio.to_thread(self._deps.store.host_notes.note_trouble, call.event, code, text)
+        except Exception as error:  # the host goes on
+            await asyncio.to_thread(note_failure, self._deps.store.host_notes, call.event, error)
         return "{}"
 
     async def _session(self, call: HookCall) -> SessionInfo:
@@ -182,12 +174,9 @@ class ListHostEvents:
     async def _result(self, call: HookCall) -> dict[str, Any]:
         """A result before it enters the list."""
         tool, args = call.text("tool_name"), call.mapping("tool_input") or {}
-        text = call.fields.get("text")
-        action = action_of(tool, args)
-        found = plain_result(text, action.target if action.verb == "read" else "")
-        if found is None or not may_shrink(self._deps, tool, found):
+        answer = ToolAnswer.plain(tool, args, call.text("call_id"), call.fields.get("text"))
+        if answer is None or not may_shrink(self._deps, tool, answer.result):
             return {}
-        answer = ToolAnswer(tool_name=tool, tool_input=args, tool_use_id=call.text("call_id"), result=found)
         born = await shrink_at_birth(self._deps, self._sessions, await self._session(call), answer)
         return {} if born is None else {"text": born.output}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,30 +16,32 @@ from ..context.alignment import may_be_part, part_hash
 from ..context.arguments import long_strings
 from ..context.fold import Fold, part_owner
 from ..context.tombstones import PURGED, PURGED_ROW
-from ..errors import NotRestorable, Purged, RecordDamaged
+from ..errors import NotRestorable, Purged
 from ..hosts.detect import parse_value, rewrap, transcripts
 from ..hosts.pieces import with_arguments
+from ..hosts.thinking import ASK_TO_DROP, Place, blocks_of, first_change, thinking_in, without
 from ..hosts.validity import check_messages, new_problems
 from ..models.advice import Advice, step
 from ..models.events import ReplacedItem, SessionInfo
 from ..models.host_table import host_note
 from ..models.items import Content, Item, content_sha256, content_text
-from ..models.plans import PassOptions
-from ..models.reports import Report
+from ..models.plans import DROP, DROP_BLOCK, REFUSE, PassOptions
+from ..models.reports import Report, Thinking
 from ..models.text import counted, verb
 from ..ports.host import HostContext
+from ..text.tokens.windows import binds_thinking
 from .compaction.plan import PassRequest
 from .compaction.report import report
 from .compaction.run import PassResult, run_pass
 from .copies import Copies
-from .dependencies import Dependencies
+from .dependencies import ContentCounter, Dependencies
 from .importer import Imported, import_context, marked_item
 from .measure import measured, tell
-from .offloaded import Offloaded
+from .offloaded import Offloaded, damaged
+from .policies import policy_of
 from .record import no_window
-from .sessions import Sessions, policy_of
+from .sessions import Sessions
 from .step_back import StepBack
-from .thinking import list_to_send
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +109,7 @@ class Messages:
         found = await asyncio.to_thread(check_messages, context.messages, context.form)
         defects = tuple(sorted(found, key=lambda one: one.message))
         answer = msgspec.structs.replace(answer, notes=(*_warnings(context), *answer.notes), defects=defects)
-        contents, damaged = await self._parts(info, imported, result)
+        contents, lost = await self._parts(info, imported, result)
         messages, emitted = await asyncio.to_thread(self._render, context, contents)
         if not emitted:
             answer = msgspec.structs.replace(
@@ -118,8 +121,8 @@ class Messages:
             words = verb(len(contents), "was given its stored digest", "were given their stored digests")
             again = f"{counted(len(contents), 'result')} {words} again; nothing new was replaced"
             answer = msgspec.structs.replace(answer, notes=(*answer.notes, again))
-        if damaged:
-            said = f"{', '.join(damaged)}: no whole record, so its results stay as the host has them; run verify"
+        if lost:
+            said = f"{', '.join(lost)}: no whole record, so its results stay as the host has them; run verify"
             answer = msgspec.structs.replace(answer, notes=(*answer.notes, said))
         sent = await asyncio.to_thread(
             list_to_send, context.messages, messages, imported, model=measurement.usage.model, way=asked.thinking
@@ -175,8 +178,8 @@ class Messages:
         )
         wanted |= back
         parts = await self._offloaded.parts(info, standing)
-        damaged = {batch_id for name, (batch_id, _) in standing.items() if name not in parts}
-        return {**wanted, **parts}, sorted(damaged)
+        lost = {batch_id for name, (batch_id, _) in standing.items() if name not in parts}
+        return {**wanted, **parts}, sorted(lost)
 
     async def expand(self, info: SessionInfo, value: Any) -> Any:
         """The list with the original in the place of every digest part of ours, equal to what was compacted.
@@ -218,10 +221,7 @@ class Messages:
         fold = await self._sessions.fold(info)
         rows = fold.envelopes.get("")
         if (rows is None and fold.decided.purged) or (rows is not None and PURGED_ROW in (rows.messages() or ())):
-            raise Purged(
-                "A message of the list was purged, so the whole list cannot be given back.",
-                next=f"Restore what is left batch by batch: list_offloaded {info.handle}.",
-            )
+            raise _purged("A message", info)
         texts = rows.messages() if rows is not None else None
         if rows is None or texts is None:
             raise NotRestorable(
@@ -254,19 +254,20 @@ class Messages:
             return (await self._offloaded.restore(info, replaced.batch.batch_id, item_id)).content
         seen = fold.states[item_id].versions.get(sha256) if item_id in fold.states else None
         if seen is not None and seen.item.purged:
-            raise Purged(
-                "An item of the list was purged, so the whole list cannot be given back.",
-                next=f"Restore what is left batch by batch: list_offloaded {info.handle}.",
-            )
+            raise _purged("An item", info)
         content = seen.item.content if seen is not None else None
         if content is not None and content_sha256(content) == sha256:
             return content
         if (copy := await self._copies.content(info, sha256)) is not None:
             return copy[0]
-        raise RecordDamaged(
-            f"No whole copy of {item_id} of the list is left.",
-            next=Advice("See what is damaged: {}; restore the store from a backup.", step("verify")),
-        )
+        raise damaged(f"No whole copy of {item_id} of the list is left.")
+
+
+def _purged(what: str, info: SessionInfo) -> Purged:
+    return Purged(
+        f"{what} of the list was purged, so the whole list cannot be given back.",
+        next=f"Restore what is left batch by batch: list_offloaded {info.handle}.",
+    )
 
 
 def _call_now(fold: Fold, ledger_id: str, item: Item) -> dict[str, Any] | None:
@@ -291,3 +292,66 @@ def _warnings(context: HostContext) -> tuple[str, ...]:
     """What reading the list had to say, the same words once with their count."""
     said = Counter([*context.warnings, *(warning for item in context.items for warning in item.warnings)])
     return tuple(text if count == 1 else f"{text} ({count} times)" for text, count in said.items())
+
+
+# What becomes of thinking in a list of which something earlier changed.
+
+
+class Sendable(msgspec.Struct, frozen=True, kw_only=True):
+    """A list that may be sent."""
+
+    messages: list[Any]
+    thinking: Thinking
+    request_options: dict[str, Any] = {}
+
+
+def list_to_send(before: Sequence[Any], messages: list[Any], imported: Imported, *, model: str, way: str) -> Sendable:
+    """A rendered list without thinking that the model would refuse, or with what its request needs.
+
+    A model that is not known counts as one that binds thinking: every new one does.
+
+    Args:
+        before: the list that came in; `messages` is the same with other contents.
+        way: as in `PassOptions.thinking`.
+    """
+    blocks = sum(1 for _ in thinking_in(messages))
+    bound = binds_thinking(model)
+    if imported.context.form == "openai" or not blocks or bound is False:
+        return Sendable(messages=messages, thinking=Thinking(kept=blocks))
+    changed = min(filter(None, [first_change(before, messages), *_standing_again(imported)]), default=None)
+    places = [place for place in thinking_in(messages) if changed is not None and place > changed]
+    who = f"{model} refuses" if bound else "newer models refuse"
+    if way == REFUSE and places:
+        said = f"the list is as it came: {who} {counted(len(places), 'thinking block')} behind its stored digests"
+        return Sendable(messages=list(before), thinking=Thinking(kept=blocks, said=said))
+    if way == DROP and places:
+        tokens = _tokens(messages, places, imported.counter)
+        said = (
+            f"{counted(len(places), 'thinking block')} behind the first change left the list ({tokens:,} tokens): "
+            f"{who} {verb(len(places), 'it', 'them')}{'' if bound else '; name the model to keep what it takes'}"
+        )
+        left = Thinking(kept=blocks - len(places), dropped=len(places), dropped_tokens=tokens, said=said)
+        return Sendable(messages=without(messages, places), thinking=left)
+    said = f"{who} {len(places)} of {counted(blocks, 'thinking block')}" if places else ""
+    if way == DROP_BLOCK:
+        said = "; ".join(
+            filter(None, [said, "send request_options with this and every later request of the conversation"])
+        )
+    options = dict(ASK_TO_DROP) if way == DROP_BLOCK else {}
+    return Sendable(
+        messages=messages, thinking=Thinking(kept=blocks, invalid=len(places), said=said), request_options=options
+    )
+
+
+def _standing_again(imported: Imported) -> list[Place]:
+    """Originals that stand again since a pass was taken back. Which of the thinking behind them was written while the
+    digests stood, a list does not say."""
+    if imported.context.form != "anthropic":
+        return []  # items of a transcript stand by the rows of its file
+    decided = imported.fold.decided
+    back = decided.reinstated_at.keys() - decided.replacements.keys()
+    return [item.position for item in imported.context.items if imported.ids[item.id] in back]
+
+
+def _tokens(messages: Sequence[Any], places: Sequence[Place], counter: ContentCounter) -> int:
+    return sum(counter.count_content([blocks_of(messages[row])[at]]) for row, at in places)

@@ -16,19 +16,20 @@ from ..context.judge import judge
 from ..context.meter import breakdown, stays
 from ..context.plan import PREPARE, Candidates, candidates
 from ..context.view import View
-from ..errors import ItemUnknown, PalimpsestError
-from ..models.advice import Advice, step
+from ..errors import PalimpsestError
 from ..models.events import Decision, Pinned, SessionInfo, Unpinned, UsageSeen
 from ..models.items import content_text, names_of
 from ..models.plans import ContextItem, PassOptions, Policy, Verdict
-from ..models.reports import NOT_APPLIED, ContextView, ItemView, Part, SessionRow, Usage
-from ..models.text import plain_line, shown
+from ..models.reports import NOT_APPLIED, Part, Usage
+from ..models.text import plain_line
+from ..models.views import ContextView, ItemView, SessionRow
 from ..ports.text import Redactor
 from .dependencies import Dependencies
 from .measure import Measurement, measured
-from .offloaded import Offloaded, saved_by
+from .offloaded import Offloaded, no_item, saved_by
+from .policies import stored_policy
 from .record import CITATION_INDEX
-from .sessions import Sessions, stored_policy
+from .sessions import Sessions
 from .surface import named_by_mark
 
 # What is in context now, why it stays, and pins.
@@ -67,10 +68,7 @@ def _ids(fold: Fold, info: SessionInfo, names: Sequence[str], redactor: Redactor
         known = [one for one in names_of(name) if (state := fold.states.get(one)) is not None and state.versions]
         known = known or named_by_mark(name, fold.states, str, redactor)
         if not known:
-            raise ItemUnknown(
-                f"The context of {info.handle} has no item {shown(name)}.",
-                next=Advice("See its items: {}", step("show_context", session_id=info.handle)),
-            )
+            raise no_item(info.handle, name)
         found.append(known[0])
     return found
 

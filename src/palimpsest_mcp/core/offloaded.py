@@ -3,120 +3,38 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import binascii
 import logging
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Generic, TypeVar
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
 from ..context.fold import Fold
 from ..context.opened_fold import OpenedFold
-from ..context.savings import Sizes, savings, sizes, status_of
+from ..context.savings import savings, status_of
 from ..context.tombstones import PURGED
-from ..context.view import inherited_holders, present_items, settle_holders, standing_holders
-from ..errors import BatchUnknown, InvalidArgument, ItemUnknown, NotRestorable, Purged, RecordDamaged, WriteFailed
+from ..context.view import inherited_holders, present_items, standing_holders
+from ..errors import BatchUnknown, ItemUnknown, NotRestorable, Purged, RecordDamaged, WriteFailed
 from ..models.advice import Advice, step
 from ..models.events import Fetched, ReplacedItem, SessionInfo
 from ..models.items import content_bytes, content_sha256, content_text, names_of
-from ..models.records import ArchivedItem, OffloadRecord, SpecificCounts
-from ..models.reports import BatchState, BatchView, Hit, Restored, Saved, Usage
-from ..models.text import plain_line, shown
-from ..ports.store import Entry
+from ..models.records import ArchivedItem, OffloadRecord
+from ..models.reports import Saved, Usage
+from ..models.text import shown
+from ..models.views import BatchView, Restored
 from ..ports.text import Redactor
-from .batch import beside, original_text
+from .batch import original_text
+from .batch_rows import row_of, row_without_record
 from .copies import Copies
 from .dependencies import ContentCounter, Dependencies
+from .paging import Page, page_of
 from .sessions import Sessions
 from .surface import named_by_mark
-
-# Batches as rows of a list.
-
-
-def row_without_record(fold: Fold, name: str, result_overhead: int) -> BatchView:
-    """What the ledger alone knows of a batch."""
-    batch = fold.decided.batches[name]
-    items = [fold.states[one.id].current for one in batch.info.items if one.id in fold.states]
-    size = sizes(fold, batch, result_overhead=result_overhead)
-    return BatchView(
-        batch_id=name,
-        ts=batch.ts,
-        reason=batch.reason,
-        kinds=dict(sorted(Counter(item.tool_name or item.kind for item in items).items())),
-        item_ids=tuple(one.id for one in batch.info.items),
-        original_tokens=size.original,
-        digest_tokens=size.digest,
-        overhead_tokens=size.overhead,
-        level=batch.info.level,
-        mode=batch.info.mode,
-        state="purged" if batch.state == "purged" else "damaged",
-        restorable=batch.state != "purged" and all(_is_known(fold, one) for one in batch.info.items),
-        specifics=SpecificCounts(),
-    )
-
-
-def _is_known(fold: Fold, one: ReplacedItem) -> bool:
-    """Whether the ledger has the text of a batch's item, with which a restore does without the archive."""
-    seen = fold.states[one.id].versions.get(one.sha256) if one.id in fold.states else None
-    return seen is not None and seen.item.content is not None
-
-
-def row_of(
-    record: OffloadRecord,
-    fold: Fold,
-    standing: dict[str, bool],
-    result_overhead: int,
-    masked: Callable[[str], str],
-) -> BatchView:
-    """What record and ledger know of it.
-
-    Args:
-        standing: whether what an "elsewhere" names is still in view (D9).
-        masked: for the words of the call; everything else of a row is masked already, or a name of ours.
-    """
-    batch = fold.decided.batches.get(record.batch_id)
-    state: BatchState = "prepared" if batch is None else batch.state
-    if record.batch_id in fold.decided.purged_batches or all(item.purged for item in record.items):
-        state = "purged"
-    if batch is not None:
-        size = sizes(fold, batch, result_overhead=result_overhead)
-    elif state == "purged":
-        size = Sizes()
-    else:
-        overhead = beside(record, result_overhead)
-        size = Sizes(original=record.original_token_count, digest=record.digest_token_count, overhead=overhead)
-    kinds = Counter(item.tool_name or item.kind for item in record.items)
-    return BatchView(
-        batch_id=record.batch_id,
-        ts=record.ts,
-        reason=record.reason,
-        kinds=dict(sorted(kinds.items())),
-        item_ids=tuple(item.id for item in record.items),
-        original_tokens=size.original,
-        digest_tokens=size.digest,
-        overhead_tokens=size.overhead,
-        level=record.level,
-        mode=record.mode,
-        state=state,
-        restorable=state != "purged" and any(item.result is not None for item in record.items),
-        specifics=settle_holders(record.specifics, standing),
-        digest=record.digest_replacing_inline,
-        first=plain_line(masked(_about(record.items[0])), TITLE_CHARACTERS) if record.items else "",
-    )
-
 
 _log = logging.getLogger(__name__)
 
 _NOTHING_BRINGS_BACK = "Nothing can bring it back: it was removed on the user's wish."
-MAX_QUERY_CHARACTERS = 1_000
-MAX_HITS = 100
-TITLE_CHARACTERS = 80
 _COUNTED_HERE = 10_000
 """Characters whose tokens are counted sooner than a thread would begin."""
-ARGUMENT_CHARACTERS = 400
-"""Of one argument of a call; a longer one is content."""
 
 
 def _counted(fold: Fold, one: Restored) -> int:
@@ -220,12 +138,12 @@ class Offloaded:
             try:
                 record = await self._deps.store.archive.get(self._sessions.key(owner), batch_id)
             except RecordDamaged:
-                damaged = True
+                lost = True
             else:
                 if record is not None:
                     return record
-                damaged = batch_id in (await self._sessions.fold(owner)).decided.batches
-            if damaged:
+                lost = batch_id in (await self._sessions.fold(owner)).decided.batches
+            if lost:
                 return await self._rebuilt(owner, batch_id)
         raise no_batch(info.handle, batch_id)
 
@@ -260,10 +178,7 @@ class Offloaded:
         """The same from other copies of its originals, each checked against its hash; without a text where none is."""
         found = await self._copies.rebuilt(owner, batch_id)
         if found is None or len(found.lost) == len(found.record.items):
-            raise RecordDamaged(
-                f"The record of {batch_id} is damaged, and nothing else holds its originals.",
-                next=Advice("See what is damaged: {}; restore the store from a backup.", step("verify")),
-            )
+            raise damaged(f"The record of {batch_id} is damaged, and nothing else holds its originals.")
         return found.record
 
     async def restore(
@@ -292,19 +207,13 @@ class Offloaded:
         if item.purged or item.id in gone:
             raise Purged(f"{item.id} was purged.", next=_NOTHING_BRINGS_BACK)
         if item.result is None and item.sha256:
-            raise RecordDamaged(
-                f"{record.batch_id} is damaged, and no other copy of this item is whole.",
-                next=Advice("See what is damaged: {}; restore the store from a backup.", step("verify")),
-            )
+            raise damaged(f"{record.batch_id} is damaged, and no other copy of this item is whole.")
         if item.result is None:
             raise NotRestorable(
                 f"{item.id} was recorded with title and size only.", next="Call its tool again, or read its source."
             )
         if content_sha256(item.result) != item.sha256:
-            raise RecordDamaged(
-                f"{item.id} of {record.batch_id} does not match its hash.",
-                next=Advice("See what is damaged: {}; restore the store from a backup.", step("verify")),
-            )
+            raise damaged(f"{item.id} of {record.batch_id} does not match its hash.")
         return Restored(
             session_id=info.session_id,
             batch_id=record.batch_id,
@@ -377,117 +286,18 @@ class Offloaded:
         """What offloading saved the session, net of what restores and re-reads brought back."""
         return saved_by(self._deps, await self._sessions.fold(info))
 
-    async def search(
-        self, query: str, *, info: SessionInfo | None = None, project: str | None = None, limit: int = 10
-    ) -> tuple[Hit, ...]:
-        """Archived items that hold the query's words, best first.
 
-        Raises:
-            InvalidArgument: the query is empty or too long, or the limit is out of range.
-        """
-        if not query.strip() or len(query) > MAX_QUERY_CHARACTERS:
-            raise InvalidArgument(
-                f"A query has 1 to {MAX_QUERY_CHARACTERS:,} characters, not {len(query.strip()):,}.",
-                next="Search for a few words of the lost text.",
-            )
-        if not 1 <= limit <= MAX_HITS:
-            raise InvalidArgument(f"limit is 1 to {MAX_HITS}, not {limit}.", next="Give one of these numbers.")
-        info = info or await self._sessions.only()
-        scope = await self._sessions.reach(info) if info else None
-        principal, search, matches = self._deps.principal, self._deps.store.search, None
-        if scope is None:
-            matches = await search.find_everywhere(query, principal=principal, project=project, limit=limit)
-        if matches is None:
-            for owner in await self._behind(scope):
-                await self.index(owner)
-            ids = None if scope is None else [owner.session_id for owner in scope]
-            matches = await search.find(query, principal=principal, session_ids=ids, project=project, limit=limit)
-        handles = {match.session_id: match.handle for match in matches if match.handle}
-        if scope is None:
-            scope = await self._infos({match.session_id for match in matches} - handles.keys())
-        handles |= {owner.session_id: owner.handle for owner in scope}
-        return tuple(
-            Hit(
-                session_id=match.session_id,
-                handle=handles.get(match.session_id, ""),
-                batch_id=match.batch_id,
-                item_id=match.item_id,
-                snippet=self._surface.text(match.snippet),
-                score=match.score,
-                tool_name=match.tool_name,
-                title=match.title,
-                ts=match.ts,
-                line=match.line,
-                offset=match.offset,
-            )
-            for match in matches
-        )
-
-    async def _behind(self, scope: Sequence[SessionInfo] | None) -> Sequence[SessionInfo]:
-        """Sessions to be indexed before all of them are searched, or those in scope."""
-        ids = None if scope is None else [owner.session_id for owner in scope]
-        names = await self._deps.store.search.behind(self._deps.principal, ids)
-        if scope is not None:
-            return scope if names is None else [owner for owner in scope if owner.session_id in names]
-        return await self._sessions.all() if names is None else await self._infos(names)
-
-    async def _infos(self, names: Collection[str]) -> list[SessionInfo]:
-        found = await self._deps.store.ledger.infos(names, self._deps.principal)
-        return sorted(found, key=lambda one: one.session_id)
-
-    async def index(self, info: SessionInfo) -> None:
-        """Add the batches that the search index lacks: it is a cache, and may have been deleted."""
-        fold = await self._sessions.fold(info)
-        batches = [name for name, batch in fold.decided.batches.items() if batch.state != "purged"]
-        for batch_id in sorted(await self._deps.store.search.lacking(self._deps.principal, info.session_id, batches)):
-            try:
-                record = await self._deps.store.archive.get(self._sessions.key(info), batch_id)
-            except RecordDamaged:
-                continue  # verify reports it; the rest must still be found
-            if record is not None:
-                await self._deps.store.search.add(await asyncio.to_thread(self.entries, info, record))
-
-    def entries(self, info: SessionInfo, record: OffloadRecord, texts: Sequence[str] = ()) -> list[Entry]:
-        """What the index gets of a record: redacted text with the words that name it.
-
-        `texts`: of its originals, redacted, where they are at hand.
-        """
-        originals = [original_text(item) for item in record.items]
-        if not texts:
-            texts = [one.text for one in self._deps.redactor.redact_all(originals)]
-        return [
-            Entry(
-                session_id=info.session_id,
-                batch_id=record.batch_id,
-                item_id=self._deps.masked(item.id),
-                text=text,
-                named=self._deps.masked(_words_that_name(item)),
-                tool_name=self._deps.masked(item.tool_name),
-                title=plain_line(self._deps.masked(item.title or _target(item) or item.url), TITLE_CHARACTERS),
-                ts=item.ts or record.ts,
-                lines_stand=text.count("\n") == original.count("\n"),
-                places_stand=text == original,
-                principal=self._deps.principal,
-                project=info.project,
-            )
-            for item, original, text in zip(record.items, originals, texts, strict=True)
-        ]
+def damaged(what: str) -> RecordDamaged:
+    """What is said where no copy of something is whole."""
+    return RecordDamaged(what, next=Advice("See what is damaged: {}; restore the store from a backup.", step("verify")))
 
 
-def _about(item: ArchivedItem) -> str:
-    return item.title or _target(item) or item.url
-
-
-def _target(item: ArchivedItem) -> str:
-    return item.action.target if item.action else ""
-
-
-def _words_that_name(item: ArchivedItem) -> str:
-    """Tool, title, address and the arguments of the call, those too long to name anything left out."""
-    args = [
-        value for value in (item.args or {}).values() if isinstance(value, str) and len(value) <= ARGUMENT_CHARACTERS
-    ]
-    return " ".join(filter(None, dict.fromkeys((item.tool_name, item.title, item.url, _target(item), *args))))
+def no_item(handle: str, item_id: str) -> ItemUnknown:
+    """What is said of an item that a session's context does not have."""
+    return ItemUnknown(
+        f"The context of {handle} has no item {shown(item_id)}.",
+        next=Advice("See its items: {}", step("show_context", session_id=handle)),
+    )
 
 
 def no_batch(handle: str, batch_id: str) -> BatchUnknown:
@@ -531,67 +341,9 @@ async def keep_status(deps: Dependencies, sessions: Sessions, info: SessionInfo,
     await deps.store.note_status(sessions.key(info), note)
 
 
-# Pages of long answers, with opaque cursors (I7).
-
-
-T = TypeVar("T")
-
-
-class Page(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
-    """Some rows of a list."""
-
-    items: tuple[T, ...]
-    total: int
-    next_cursor: str = ""
-    """Hand it back for the rows that follow; empty at the end."""
-
-
 class OffloadedNow(msgspec.Struct, frozen=True, kw_only=True):
     """A page of batches beside what the session is at this moment."""
 
     page: Page[BatchView]
     usage: Usage
     saved: Saved
-
-
-def page_of(rows: Sequence[T], cursor: str, size: int) -> Page[T]:
-    """The page that a cursor names; the first one for an empty cursor.
-
-    Raises:
-        InvalidArgument: the cursor is none of ours.
-    """
-    start = start_of(cursor)
-    return page_from(tuple(rows[start : start + max(1, size)]), start, len(rows))
-
-
-def start_of(cursor: str) -> int:
-    """How many rows stand before the page that a cursor names.
-
-    Raises:
-        InvalidArgument: the cursor is none of ours.
-    """
-    return _read(cursor) if cursor else 0
-
-
-def page_from(rows: tuple[T, ...], start: int, total: int) -> Page[T]:
-    """The page of these rows, which begin after so many others."""
-    end = start + len(rows)
-    return Page(items=rows, total=total, next_cursor=_write(end) if rows and end < total else "")
-
-
-def _write(start: int) -> str:
-    return base64.urlsafe_b64encode(b"row:%d" % start).decode().rstrip("=")
-
-
-def _read(cursor: str) -> int:
-    try:
-        text = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
-        word, _, number = text.partition(":")
-        if word == "row" and number.isascii() and number.isdigit():
-            return int(number)
-    except (ValueError, binascii.Error):
-        pass
-    raise InvalidArgument(
-        f"The cursor {shown(cursor)} was not given by us.",
-        next="Leave it out to begin, or pass next_cursor unchanged.",
-    )

@@ -12,25 +12,25 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import SessionUnknown
 from ..experience.learn import Learn
 from ..experience.ports import Experience
 from ..models.events import SessionInfo, SummarizationEvent
 from ..models.handoffs import Cleanup
-from ..models.reports import SessionRow, StoreStatus, VerifyReport
+from ..models.views import SessionRow, StoreStatus, VerifyReport
 from ..ports.store import Store
 from ..ports.text import Clock, RandomHex
 from ..settings.settings import Settings
 from ..store.scratch import ScratchStore
 from .dependencies import Dependencies
 from .exchange import Exchange
-from .handoffs import clean_handoffs
+from .handoff_files import clean_handoffs
 from .notices import Notices, SessionRows
-from .offloaded import Offloaded, Page, page_from, start_of
+from .offloaded import Offloaded
+from .paging import Page, page_from, start_of
 from .palimpsest_archive import RestoreMethods, StoreMethods, SummaryMethods
-from .palimpsest_context import CompactMethods, Passes, RecordMethods
+from .palimpsest_context import CompactMethods, RecordMethods
 from .palimpsest_looks import LookMethods
-from .parts import Parts
+from .parts import Parts, Passes
 from .sessions import Sessions
 from .spans import noted
 from .sub_agents import SubAgents
@@ -202,11 +202,9 @@ class Palimpsest(
 
     async def file_of(self, session_id: str) -> Path | None:
         """The file that a session was read from, if it is still there; None too for a session that nobody has."""
-        try:
-            path = (await self._sessions.find(session_id)).path
-        except SessionUnknown:
-            return None
-        return Path(path) if path and await asyncio.to_thread(os.path.isfile, path) else None
+        info = await self._sessions.find_or_none(session_id)
+        there = info is not None and info.path and await asyncio.to_thread(os.path.isfile, info.path)
+        return Path(info.path) if info is not None and there else None
 
     async def host_event(self, event: str, payload: Mapping[str, Any] | str) -> str:
         """Answer one event of Claude Code's hooks or of the plugin's module, as `docs/claude-code.md` lists them.
@@ -280,6 +278,3 @@ class Palimpsest(
         """What the skills of a session that ends have learned; a skill that cannot be compacted is left for later."""
         if self._deps.automatic:
             await self.compact_due_experience(ended_session=session_id)
-
-
-# The library: one `Palimpsest` a store.

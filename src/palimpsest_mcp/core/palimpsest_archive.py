@@ -9,29 +9,23 @@ from ..errors import InvalidArgument
 from ..memory.summary.sections import to_markdown
 from ..models.maintenance import PurgeReport, RepairReport
 from ..models.plans import PassOptions
+from ..models.probes import ProbeReport
 from ..models.records import OffloadRecord
-from ..models.reports import BatchView, Hit, ProbeReport, Restored, Saved, Undone
+from ..models.reports import Saved
 from ..models.summaries import AnchoredSummary, SummaryUpdate
-from . import sessions as policies
-from .dependencies import Dependencies
+from ..models.views import BatchView, Hit, Restored, Undone
+from . import policies
 from .measure import measured
-from .offloaded import Offloaded, OffloadedNow, Page, saved_by
-from .palimpsest_context import Passes
-from .parts import Parts
+from .offloaded import OffloadedNow, saved_by
+from .paging import Page
+from .parts import Facade
 from .record import admit_name, admit_statements
-from .sessions import Sessions
+from .search import Search
 from .spans import noted
-from .summary import KeptSummaries
 
 
-class RestoreMethods:
+class RestoreMethods(Facade):
     """What `Palimpsest` gives back, byte for byte. Every method finds a session by id or handle."""
-
-    _deps: Dependencies
-    _sessions: Sessions
-    _offloaded: Offloaded
-    _parts: Parts
-    _passes: Passes
 
     async def list_offloaded(self, session_id: str) -> tuple[BatchView, ...]:
         """Every batch that was dropped, in order."""
@@ -76,7 +70,7 @@ class RestoreMethods:
     ) -> tuple[Hit, ...]:
         """Dropped items that hold the query's words, best first; in every session unless one is named."""
         info = await self._sessions.find(session_id) if session_id else None
-        return await self._offloaded.search(query, info=info, project=project, limit=limit)
+        return await Search(self._deps, self._sessions).find(query, info=info, project=project, limit=limit)
 
     async def restore(
         self, session_id: str, batch_id: str, item_id: str | None = None, *, noted: bool = True
@@ -150,12 +144,8 @@ class RestoreMethods:
 # The library's methods about the anchored summary, and the probes that ask what stays.
 
 
-class SummaryMethods:
+class SummaryMethods(Facade):
     """What `Palimpsest` keeps of a session in words that survive every compaction."""
-
-    _deps: Dependencies
-    _sessions: Sessions
-    _summaries: KeptSummaries
 
     async def update_summary(
         self,
@@ -227,12 +217,8 @@ class SummaryMethods:
 # The library's methods that take texts out for good and mend what is damaged.
 
 
-class StoreMethods:
+class StoreMethods(Facade):
     """What `Palimpsest` does with what it keeps. Each is a preview unless `dry_run` is False."""
-
-    _deps: Dependencies
-    _sessions: Sessions
-    _parts: Parts
 
     async def purge(
         self,
@@ -260,7 +246,7 @@ class StoreMethods:
             SessionUnknown, BatchUnknown, InvalidArgument: nothing was removed.
             PassInProgress, WriteFailed, LockTimeout: some of it may still be there; run it again.
         """
-        from .purge import compiled
+        from .purge_masks import compiled
 
         info = await self._sessions.find(session_id) if session_id else None
         if matching or regex:

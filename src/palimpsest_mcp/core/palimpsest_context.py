@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -12,81 +11,26 @@ import msgspec
 
 from ..context.meter import ratio_of, triggers
 from ..errors import InvalidArgument
-from ..hosts.actions import action_of
 from ..hosts.detect import parse_value, rewrap
-from ..hosts.plain_results import plain_result
 from ..models.advice import Advice, step
-from ..models.events import SessionInfo
 from ..models.plans import PassKeywords, PassOptions, SessionPassKeywords
-from ..models.reports import ContextView, Recorded, Report, Usage
+from ..models.reports import Report, Usage
+from ..models.views import ContextView, Recorded
 from ..ports.host import HostContext
-from ..settings.settings import Settings
-from ..store.scratch import ScratchStore
-from . import importer, record
+from . import importer, policies, record
 from . import notices as context
-from . import sessions as policies
-from .dependencies import Dependencies
 from .importer import import_context
-from .measure import Measurement, measured, tell
-from .notices import Notices
-from .offloaded import Offloaded
+from .measure import measured, tell
+from .parts import Facade
 from .record import admit, admit_items, admit_list, admit_name, admit_new
-from .sessions import Sessions
 
 if TYPE_CHECKING:
     from .claude_code.rewrite import RewrittenSession
-    from .compaction.plan import PassRequest
-    from .messages import CompactedMessages, Messages
+    from .messages import CompactedMessages
 
 
-class Passes:
-    """Passes of one `Palimpsest`."""
-
-    def __init__(self, deps: Dependencies, sessions: Sessions, offloaded: Offloaded) -> None:
-        self.deps = deps
-        self.sessions = sessions
-        self._offloaded = offloaded
-
-    @cached_property
-    def messages(self) -> Messages:
-        """Message lists of this store."""
-        from .messages import Messages
-
-        return Messages(self.deps, self.sessions, self._offloaded)
-
-    def where(self, *, dry_run: bool) -> Passes:
-        """These, or for a dry run the same over a store that nothing is written to: what a pass would record of the
-        session is recorded in memory, and gone with it."""
-        if not dry_run:
-            return self
-        scratch = ScratchStore(self.deps.store, random_hex=self.deps.random_hex)
-        deps = replace(self.deps, store=scratch, listeners=[])
-        sessions = Sessions(deps)
-        return Passes(deps, sessions, Offloaded(deps, sessions))
-
-    async def run(self, info: SessionInfo, measurement: Measurement, request: PassRequest) -> Report:
-        """One pass, reported with what makes it real in the host.
-
-        Raises:
-            PassInProgress, PlanStale, WriteFailed: the context is as it was.
-        """
-        from .compaction import report as reporting
-        from .compaction.run import run_pass
-
-        result = await run_pass(self.deps, self.sessions, info, measurement, request)
-        return reporting.report(info, measurement, request, result, note=measurement.note)
-
-
-# The library's methods that make a context shorter: a message list, a session file, a recorded session.
-
-
-class CompactMethods:
+class CompactMethods(Facade):
     """What `Palimpsest` can do to a context that is too full. Originals are archived first."""
-
-    settings: Settings
-    _deps: Dependencies
-    _sessions: Sessions
-    _passes: Passes
 
     async def compact_messages(
         self,
@@ -210,18 +154,11 @@ class CompactMethods:
         """
         from .compaction.at_birth import ToolAnswer, shrink_at_birth
 
-        action = action_of(tool_name, args)
-        found = plain_result(result, action.target if action.verb == "read" else "")
-        if found is None:
+        answer = ToolAnswer.plain(tool_name, args or {}, call_id, result)
+        if answer is None:
             return result
         info = await self._sessions.ensure(await admit_name(self._sessions, session_id))
-        answer = ToolAnswer(
-            tool_name=tool_name,
-            tool_input=dict(args or {}),
-            tool_use_id=call_id,
-            result=found,
-            touched=frozenset(edited),
-        )
+        answer = msgspec.structs.replace(answer, touched=frozenset(edited))
         born = await shrink_at_birth(self._deps, self._sessions, info, answer, above_tokens=above_tokens)
         return result if born is None else born.output
 
@@ -279,14 +216,8 @@ class CompactMethods:
 # The library's methods about a session that is recorded item by item.
 
 
-class RecordMethods:
+class RecordMethods(Facade):
     """What `Palimpsest` is told of a context, and what it says about it."""
-
-    _deps: Dependencies
-    _sessions: Sessions
-    _offloaded: Offloaded
-    _notices: Notices
-    _passes: Passes
 
     async def record_items(
         self, session_id: str, items: Sequence[Mapping[str, Any]], *, auto: bool = False, host: str = ""
@@ -335,7 +266,7 @@ class RecordMethods:
     async def read_ahead(self) -> int:
         """Read some of the results that were recorded, so that a pass finds them read; gives how many. For programs
         with a moment to spare, until `may_read_ahead` is false: digests are the same without."""
-        from .compaction.ahead import read_ahead
+        from .compaction.digests import read_ahead
 
         return await read_ahead(self._deps)
 

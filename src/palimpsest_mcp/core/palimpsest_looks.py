@@ -7,36 +7,32 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ..errors import ItemUnknown, NotRestorable, PalimpsestError
-from ..models.advice import Advice, step
+from ..errors import NotRestorable, PalimpsestError
 from ..models.events import SessionInfo
-from ..models.items import Content, names_of
+from ..models.items import Content, Item, names_of
 from ..models.looks import Beside, Timeline
 from ..models.plans import ContextItem, PassOptions
 from ..models.records import ArchivedItem, OffloadRecord
-from ..models.reports import BatchView
-from ..models.text import plain_line, shown
-from . import sessions as policies
+from ..models.text import plain_line
+from ..models.views import BatchView
+from . import policies
 from .batch import original_text
-from .dependencies import Dependencies
+from .batch_rows import about
 from .measure import Measurement, measured
 from .notices import preview
-from .offloaded import Offloaded
+from .offloaded import no_item
+from .parts import Facade
 from .quotes import quotes
-from .sessions import Sessions
 from .surface import named_by_mark
 from .timeline import timeline
 
 MOST_CHARACTERS = 400_000
 """Of one original that is shown; `restore` gives all of it."""
+_BY_TITLE = "It was recorded by title and size only."
 
 
-class LookMethods:
+class LookMethods(Facade):
     """What `Palimpsest` shows of a session beside lists. Every text is masked; nothing is written."""
-
-    _deps: Dependencies
-    _sessions: Sessions
-    _offloaded: Offloaded
 
     async def timeline(self, session_id: str) -> Timeline:
         """How the session's context filled, every pass with its cost, and what was given back since.
@@ -70,12 +66,9 @@ class LookMethods:
         every = (*found.items, *found.gone)
         known = [one for name in names_of(item_id) for one in every if one.item.id == name]
         known = known or named_by_mark(item_id, every, lambda one: one.item.id, self._deps.redactor)
-        one = known[0] if known else None
-        if one is None:
-            raise ItemUnknown(
-                f"The context of {info.handle} has no item {shown(item_id)}.",
-                next=Advice("See its items: {}", step("show_context", session_id=info.handle)),
-            )
+        if not known:
+            raise no_item(info.handle, item_id)
+        one = known[0]
         if not one.batch_id:
             return await asyncio.to_thread(self._whole, info, one)
         both = await self.beside_batch(session_id, one.batch_id)
@@ -106,7 +99,7 @@ class LookMethods:
         try:
             return (await self._offloaded.restore(info, record.batch_id, item.id)).content, ""
         except NotRestorable:
-            return None, "It was recorded by title and size only."
+            return None, _BY_TITLE
         except PalimpsestError as error:
             return None, error.message
 
@@ -119,31 +112,17 @@ class LookMethods:
     ) -> tuple[Beside, ...]:
         found: list[Beside] = []
         for item, (content, note) in zip(record.items, contents, strict=True):
-            original = (
-                ""
-                if content is None
-                else self._deps.masked(original_text(msgspec.structs.replace(item, result=content)))
-            )
+            whole = None if content is None else msgspec.structs.replace(item, result=content)
+            title = plain_line(self._deps.masked(about(item)), 200)
+            one, original = self._alone(info, item, whole, title, item.ts or record.ts)
             digest = "" if item.purged else record.part(item)
             pairs = quotes(digest, original)
-            title = item.title or (item.action.target if item.action else "") or item.url
             found.append(
-                Beside(
-                    session_id=info.session_id,
-                    handle=info.handle,
-                    item_id=item.id,
-                    kind=item.kind,
-                    role=item.role,
-                    tool_name=self._deps.masked(item.tool_name),
-                    title=plain_line(self._deps.masked(title), 200),
-                    ts=item.ts or record.ts,
+                msgspec.structs.replace(
+                    one,
                     state=row.state,
                     batch_id=record.batch_id,
-                    original_tokens=item.tokens,
                     digest_tokens=item.digest_tokens,
-                    original=original[:MOST_CHARACTERS],
-                    original_lines=original.count("\n") + 1 if original else 0,
-                    cut=len(original) > MOST_CHARACTERS,
                     digest=digest,
                     quotes=pairs,
                     quoted_lines=len({one.source for one in pairs}),
@@ -157,7 +136,16 @@ class LookMethods:
 
     def _whole(self, info: SessionInfo, one: ContextItem) -> Beside:
         item = one.item
-        original = "" if item.content is None else self._deps.masked(original_text(item))
+        whole = None if item.content is None else item
+        found, _ = self._alone(info, item, whole, preview(self._deps, one), item.ts)
+        note = "" if whole is not None else _BY_TITLE
+        return msgspec.structs.replace(found, state=one.state, batch_id=one.batch_id, note=note)
+
+    def _alone(
+        self, info: SessionInfo, item: Item | ArchivedItem, whole: Item | ArchivedItem | None, title: str, ts: str
+    ) -> tuple[Beside, str]:
+        """An item without its digest, and all of its original, masked; `whole` has its text, where one is left."""
+        original = "" if whole is None else self._deps.masked(original_text(whole))
         return Beside(
             session_id=info.session_id,
             handle=info.handle,
@@ -165,14 +153,13 @@ class LookMethods:
             kind=item.kind,
             role=item.role,
             tool_name=self._deps.masked(item.tool_name),
-            title=preview(self._deps, one),
-            ts=item.ts,
-            state=one.state,
-            batch_id=one.batch_id,
+            title=title,
+            ts=ts,
+            state="",
+            batch_id="",
             original_tokens=item.tokens,
             digest_tokens=0,
             original=original[:MOST_CHARACTERS],
             original_lines=original.count("\n") + 1 if original else 0,
             cut=len(original) > MOST_CHARACTERS,
-            note="" if item.content is not None else "It was recorded by title and size only.",
-        )
+        ), original

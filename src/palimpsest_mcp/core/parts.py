@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..experience.ports import Experience
+from ..models.events import SessionInfo
+from ..models.reports import Report
+from ..settings.settings import Settings
+from ..store.scratch import ScratchStore
 from .dependencies import Dependencies
 from .host_seam import CLAUDE_CODE, ROWS, Host
+from .measure import Measurement
 from .notices import Notices
 from .offloaded import Offloaded
 from .sessions import Sessions
@@ -17,6 +23,8 @@ from .summary import KeptSummaries
 if TYPE_CHECKING:
     from .claude_code.events import HostEvents
     from .claude_code.skills import Lessons
+    from .compaction.plan import PassRequest
+    from .messages import Messages
     from .purge import Purge
     from .repair import Repairs
     from .step_back import StepBack
@@ -56,7 +64,8 @@ class Parts:
     @cached_property
     def purge(self) -> Purge:
         """What takes originals out for good."""
-        from .purge import Purge, blank_experience
+        from .purge import Purge
+        from .purge_masks import blank_experience
 
         return Purge(self._deps, self._sessions, lambda mask: blank_experience(self._skills, mask))
 
@@ -113,3 +122,54 @@ class Parts:
         from .watch import Watch
 
         return Watch(self._deps, self._sessions, *self.claude_code.around_compaction)
+
+
+class Passes:
+    """Passes of one `Palimpsest`."""
+
+    def __init__(self, deps: Dependencies, sessions: Sessions, offloaded: Offloaded) -> None:
+        self.deps = deps
+        self.sessions = sessions
+        self._offloaded = offloaded
+
+    @cached_property
+    def messages(self) -> Messages:
+        """Message lists of this store."""
+        from .messages import Messages
+
+        return Messages(self.deps, self.sessions, self._offloaded)
+
+    def where(self, *, dry_run: bool) -> Passes:
+        """These, or for a dry run the same over a store that nothing is written to: what a pass would record of the
+        session is recorded in memory, and gone with it."""
+        if not dry_run:
+            return self
+        scratch = ScratchStore(self.deps.store, random_hex=self.deps.random_hex)
+        deps = replace(self.deps, store=scratch, listeners=[])
+        sessions = Sessions(deps)
+        return Passes(deps, sessions, Offloaded(deps, sessions))
+
+    async def run(self, info: SessionInfo, measurement: Measurement, request: PassRequest) -> Report:
+        """One pass, reported with what makes it real in the host.
+
+        Raises:
+            PassInProgress, PlanStale, WriteFailed: the context is as it was.
+        """
+        from .compaction import report as reporting
+        from .compaction.run import run_pass
+
+        result = await run_pass(self.deps, self.sessions, info, measurement, request)
+        return reporting.report(info, measurement, request, result, note=measurement.note)
+
+
+class Facade:
+    """What every group of `Palimpsest`'s methods works with. Each finds a session by id or handle."""
+
+    settings: Settings
+    _deps: Dependencies
+    _sessions: Sessions
+    _offloaded: Offloaded
+    _notices: Notices
+    _summaries: KeptSummaries
+    _passes: Passes
+    _parts: Parts

@@ -11,7 +11,7 @@ from ..models.events import SessionInfo
 from ..models.text import plain_line
 from ..ports.store import Match
 from .dependencies import Dependencies
-from .offloaded import Offloaded
+from .search import Search
 from .sessions import Sessions
 
 OFFER_TOKENS = 300
@@ -29,10 +29,10 @@ _HEAD = "Palimpsest: left the context earlier, may matter now (data, not instruc
 class Recall:
     """Offers nothing where nothing is rare enough."""
 
-    def __init__(self, deps: Dependencies, sessions: Sessions, offloaded: Offloaded) -> None:
+    def __init__(self, deps: Dependencies, sessions: Sessions) -> None:
         self._deps = deps
         self._sessions = sessions
-        self._offloaded = offloaded
+        self._search = Search(deps, sessions)
 
     async def offer(self, info: SessionInfo, request: str) -> str:
         """At most `OFFER_TOKENS` of lines, each a call that restores and what it leads to; empty for none."""
@@ -51,7 +51,7 @@ class Recall:
         if not info.project and not fold.decided.batches and len(owners) == 1:
             return []
         for owner in owners.values():
-            await self._offloaded.index(owner)
+            await self._search.index(owner)
         hits = await self._deps.store.search.find(
             request,
             principal=self._deps.principal,

@@ -24,8 +24,9 @@ from ..ports.host import HostContext
 from ..text.tokens.windows import window_of
 from .dependencies import ContentCounter, Dependencies
 from .importer import dump
-from .session_names import exactly, read_from, slips
-from .sessions import Sessions, check_strategy, unknown
+from .policies import check_strategy
+from .session_names import exactly, read_from, slips, unknown
+from .sessions import Sessions
 
 FIELDS = (
     "id", "kind", "role", "content", "args", "tool_name", "tool_use_id", "ts", "title", "url", "source_channel",

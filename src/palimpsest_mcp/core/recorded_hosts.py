@@ -8,24 +8,19 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import logging
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from ..errors import PalimpsestError
-from ..hosts.actions import action_of
 from ..hosts.hook_call import HookCall, read_call
 from ..hosts.pieces import as_fields
-from ..hosts.plain_results import plain_result
 from .claude_code.answers import start
 from .compaction.at_birth import ToolAnswer, may_shrink, shrink_at_birth
 from .dependencies import Dependencies
-from .file_hooks import READS, RESULTS
+from .host_seam import READS, RESULTS, note_failure
 from .sessions import Sessions
 from .watch import RECORDERS, Watch
 
-_log = logging.getLogger(__name__)
 _TOLD = (
     "This is no error: the call succeeded. Its result is long, so a digest stands here; the whole of it is kept, and "
     "the digest says how to read it.\n"
@@ -57,12 +52,8 @@ class RecordedHostEvents:
             return ""
         try:
             return await use(call)
-        except PalimpsestError as error:
-            code, text = error.code, error.message
         except Exception as error:  # the host goes on
-            _log.debug("%s", call.event, exc_info=error)
-            code, text = "internal_error", type(error).__name__
-        await asyncio.to_thread(self._deps.store.host_notes.note_trouble, call.event, code, text)
+            await asyncio.to_thread(note_failure, self._deps.store.host_notes, call.event, error)
         return ""
 
     async def _read(self, call: HookCall) -> str:
@@ -79,13 +70,12 @@ class RecordedHostEvents:
     async def _result(self, call: HookCall) -> str:
         tool, args = call.text("tool_name"), call.mapping("tool_input") or {}
         text = _result_text(call)
-        action = action_of(tool, args)
-        found = plain_result(text, action.target if action.verb == "read" else "")
-        if text is None or found is None or not may_shrink(self._deps, tool, found):
+        if text is None:
+            return ""
+        answer = ToolAnswer.plain(tool, args, call.text("tool_use_id") or _name(call, text), text)
+        if answer is None or not may_shrink(self._deps, tool, answer.result):
             return ""
         info = await self._sessions.ensure(call.session_id, host=self._host, project=call.text("cwd"))
-        named = call.text("tool_use_id") or _name(call, text)
-        answer = ToolAnswer(tool_name=tool, tool_input=args, tool_use_id=named, result=found)
         born = await shrink_at_birth(self._deps, self._sessions, info, answer)
         if born is None:
             return ""

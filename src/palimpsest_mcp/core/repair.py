@@ -13,9 +13,10 @@ from ..models.maintenance import THE_DIGEST, Repair, RepairReport
 from ..models.records import OffloadRecord
 from ..ports.store import Broken
 from ..store.segments import encode, is_more
-from .checkup import damaged_batches, sorted_flaws
+from .checkup import damaged_batches
 from .copies import Copies, salvaged, salvaged_seen
 from .dependencies import Dependencies
+from .flaws import sorted_flaws
 from .purge import Purge
 from .sessions import Sessions
 

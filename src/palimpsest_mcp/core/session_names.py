@@ -7,8 +7,10 @@ import os
 import re
 from collections.abc import Sequence
 
+from ..errors import SessionUnknown
+from ..models.advice import Advice, Either, step, tool_call
 from ..models.events import SessionInfo
-from ..models.text import plain_line
+from ..models.text import counted, plain_line, shown
 
 LEAST_BEGINNING = 4
 """Characters of an id or handle that may stand for the whole."""
@@ -16,6 +18,8 @@ LEAST_WORD = 5
 """Characters of a word in which one slip is seen as one; in twice as many two are."""
 NEAR = 3
 """How many near names are said."""
+NEWEST = 5
+"""Sessions that an error names where none is near."""
 SHARE = 0.6
 """How much two names must have in common, by `difflib`, to be offered where a name is only looked up."""
 
@@ -65,6 +69,42 @@ def near(name: str, infos: Sequence[SessionInfo]) -> list[SessionInfo]:
 def called(info: SessionInfo) -> str:
     """`harbour (srn2l)`: a session as a sentence names it."""
     return f"{plain_line(info.session_id, 80)} ({info.handle})"
+
+
+def unknown(name: str, meant: Sequence[SessionInfo], infos: Sequence[SessionInfo]) -> SessionUnknown:
+    """What is said of a name that no session has.
+
+    Args:
+        meant: sessions that it is near.
+        infos: every session, oldest first; the newest are named where none is near.
+    """
+    guess = f" Did you mean {' or '.join(called(one) for one in meant)}?" if meant else ""
+    here = meant or infos[: -NEWEST - 1 : -1]
+    names = f"Name one of {', '.join(called(one) for one in here)}; or " if here else ""
+    start = tool_call("check_context_ratio", {"session_id": "new"})
+    return SessionUnknown(
+        f"No session is called {shown(name)}.{guess}",
+        next=Advice(
+            "{}",
+            Either(
+                command=Advice("See all sessions: {}", step("sessions")),
+                tool=f"{f'{names}start' if names else 'Start'} one: {start}",
+                call=f"{names}see sessions()" if names else 'Make one: record_items("new", items)',
+            ),
+        ),
+        name=name,
+        near=tuple(one.handle for one in meant),
+    )
+
+
+def several(name: str, found: Sequence[SessionInfo]) -> SessionUnknown:
+    """What is said of a name that several have."""
+    listed = ", ".join(called(one) for one in found[:NEWEST]) + (" …" if len(found) > NEWEST else "")
+    return SessionUnknown(
+        f"{shown(name)} may be {counted(len(found), 'session')}: {listed}.",
+        next="Give the handle of the one that is meant.",
+        name=name,
+    )
 
 
 def sub_agent_id(parent_id: str, name: str) -> str:

@@ -14,16 +14,12 @@ import msgspec
 
 from ..context.fold import Fold, FoldSums, Parts
 from ..context.opened_fold import OpenedFold
-from ..context.strategies import STRATEGIES
 from ..context.view import View, view
-from ..errors import InvalidArgument, InvalidPolicy, RevConflict, SessionUnknown, StoreUnusable
-from ..models.advice import Advice, Either, step, tool_call
-from ..models.events import Decision, Observation, PolicySet, SessionInfo, SessionKey
-from ..models.plans import Policy
-from ..models.text import counted, shown
+from ..errors import InvalidArgument, RevConflict, SessionUnknown, StoreUnusable
+from ..models.events import Decision, Observation, SessionInfo, SessionKey
 from ..ports.store import Checkpoint, LedgerPage
 from .dependencies import ContentCounter, Dependencies
-from .session_names import begun, called, exactly, is_below, near, read_from, sub_agent_id
+from .session_names import begun, exactly, is_below, near, read_from, several, sub_agent_id, unknown
 from .spans import note_session
 from .surface import named_by_mark
 
@@ -38,8 +34,6 @@ CHECKPOINT_EVENTS = 1_000
 MAX_PARENTS = 32
 """How far a chain of parents is followed: far more than forks occur, and a circle ends."""
 MAX_ID_CHARACTERS = 4_096
-NEWEST = 5
-"""Sessions that an error names where none is near."""
 
 
 def opened_fold(checkpoint: Checkpoint) -> OpenedFold | None:
@@ -111,7 +105,14 @@ class Sessions:
         if len(found) == 1:
             self._named[name] = found[0].handle
             return found[0]
-        raise _several(name, found) if found else unknown(name, near(name, infos), infos)
+        raise several(name, found) if found else unknown(name, near(name, infos), infos)
+
+    async def find_or_none(self, name: str, *, whole: bool = False) -> SessionInfo | None:
+        """As `find`; None where it finds none, or several."""
+        try:
+            return await self.find(name, whole=whole)
+        except SessionUnknown:
+            return None
 
     async def known(self, name: str) -> SessionInfo | None:
         """The session that has exactly this id or handle; None where there is none."""
@@ -126,7 +127,7 @@ class Sessions:
         if info is None and _looks_like_handle(name):
             info = await ledger.by_handle(name, self._deps.principal)
         if info is None and "[" in name:  # perhaps as a face shows it
-            meant = named_by_mark(name, await self.all(), _id_of, self._deps.redactor)
+            meant = named_by_mark(name, await self.all(), lambda one: one.session_id, self._deps.redactor)
             info = meant[0] if len(meant) == 1 else None
         if info is not None and not self._is_ours(info):
             info = next((one for one in await self.all() if one.session_id == info.session_id), None)
@@ -415,89 +416,5 @@ def _handles(principal: str, session_id: str) -> list[str]:
     return ["s" + letters[:length] for length in range(4, len(letters))]
 
 
-def unknown(name: str, meant: Sequence[SessionInfo], infos: Sequence[SessionInfo]) -> SessionUnknown:
-    """What is said of a name that no session has.
-
-    Args:
-        meant: sessions that it is near.
-        infos: every session, oldest first; the newest are named where none is near.
-    """
-    guess = f" Did you mean {' or '.join(called(one) for one in meant)}?" if meant else ""
-    here = meant or infos[: -NEWEST - 1 : -1]
-    names = f"Name one of {', '.join(called(one) for one in here)}; or " if here else ""
-    start = tool_call("check_context_ratio", {"session_id": "new"})
-    return SessionUnknown(
-        f"No session is called {shown(name)}.{guess}",
-        next=Advice(
-            "{}",
-            Either(
-                command=Advice("See all sessions: {}", step("sessions")),
-                tool=f"{f'{names}start' if names else 'Start'} one: {start}",
-                call=f"{names}see sessions()" if names else 'Make one: record_items("new", items)',
-            ),
-        ),
-        name=name,
-        near=tuple(one.handle for one in meant),
-    )
-
-
-def _several(name: str, found: Sequence[SessionInfo]) -> SessionUnknown:
-    listed = ", ".join(called(one) for one in found[:NEWEST]) + (" …" if len(found) > NEWEST else "")
-    return SessionUnknown(
-        f"{shown(name)} may be {counted(len(found), 'session')}: {listed}.",
-        next="Give the handle of the one that is meant.",
-        name=name,
-    )
-
-
-def _id_of(info: SessionInfo) -> str:
-    return info.session_id
-
-
 def _looks_like_handle(name: str) -> bool:
     return name[:1] == "s" and 5 <= len(name) <= 52 and name.isascii() and name.isalnum() and name == name.lower()
-
-
-# Which policy a session runs under: the one named now, else the one it was given before, else the default.
-
-
-async def policy_of(deps: Dependencies, sessions: Sessions, info: SessionInfo, name: str | None) -> Policy:
-    """The policy in force; one that is named is kept for the session.
-
-    Raises:
-        InvalidPolicy: there is no policy of this name.
-    """
-    if not name:
-        return stored_policy(deps, await sessions.opened(info))
-    policy = deps.policy_named(name)
-    # As it is read back: with lists for tuples, so that the same policy is not decided again with every call.
-    data = msgspec.json.decode(msgspec.json.encode(policy))
-
-    def decide(fold: Fold) -> list[PolicySet]:
-        return [] if fold.decided.policy == data else [PolicySet(policy=data, ts=deps.now())]
-
-    await sessions.decide(info, decide)
-    return policy
-
-
-def stored_policy(deps: Dependencies, fold: Fold) -> Policy:
-    """What the session was given, or the configured default. What an older version wrote may not fit any more."""
-    policy = fold.policy
-    if policy is None:
-        return deps.policy_named(None)
-    try:
-        return msgspec.convert(policy, Policy)
-    except msgspec.ValidationError:
-        raise InvalidPolicy(
-            "The session's stored policy does not fit this version.", next="Name one: policy=research."
-        ) from None
-
-
-def check_strategy(strategy: str) -> None:
-    """Refuse what is no strategy; empty stands for the policy's own.
-
-    Raises:
-        InvalidArgument: it names those there are.
-    """
-    if strategy and strategy not in STRATEGIES:
-        raise InvalidArgument(f"There is no strategy {shown(strategy)}.", next=f"Use one of {', '.join(STRATEGIES)}.")

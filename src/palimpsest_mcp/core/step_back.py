@@ -11,8 +11,8 @@ from ..models.advice import Advice, step
 from ..models.events import Reinstated, ReplacedBatch, SessionInfo
 from ..models.host_table import host_note, how_to_apply
 from ..models.items import Content
-from ..models.reports import Undone
 from ..models.text import shown
+from ..models.views import Undone
 from .dependencies import Dependencies
 from .offloaded import Offloaded, keep_status
 from .sessions import Sessions

@@ -62,7 +62,9 @@ class _Passes:
         self._fold, self._items, self._overhead, self._model = fold, items, overhead, model
         lost = {id(one) for many in fold.conflicts.values() for one in many}
         decided = [one for one in events if isinstance(one, (Replaced, Reinstated)) and id(one) not in lost]
-        self.commits: list[Replaced | Reinstated] = sorted({one.rev: one for one in decided}.values(), key=_rev)
+        self.commits: list[Replaced | Reinstated] = sorted(
+            {one.rev: one for one in decided}.values(), key=lambda one: one.rev
+        )
 
     def views(self) -> tuple[PassView, ...]:
         """A row each, oldest first."""
@@ -122,10 +124,6 @@ class _Passes:
             digest=sum(batch.digest_tokens for batch in commit.batches),
             prices=prices_of(self._model),
         )
-
-
-def _rev(commit: Replaced | Reinstated) -> int:
-    return commit.rev
 
 
 def _as_then(one: ContextItem, part_tokens: int | None, overhead: int) -> ContextItem:

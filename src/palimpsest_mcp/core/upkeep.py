@@ -10,21 +10,15 @@ from ..errors import InvalidArgument, PassInProgress
 from ..models.events import SessionInfo
 from ..models.maintenance import BackupReport, Migration, PackedSession, PurgedSession, RetentionReport
 from ..store.home import folder_name
-from .dependencies import Dependencies
-from .parts import Parts
-from .sessions import Sessions
+from .parts import Facade
 from .spans import noted
 
 FRESH = timedelta(days=1)
 """A session that was used within it is never removed for room."""
 
 
-class Upkeep:
+class Upkeep(Facade):
     """The library's methods about the store as files."""
-
-    _deps: Dependencies
-    _sessions: Sessions
-    _parts: Parts
 
     async def backup(self, target: Path | str) -> BackupReport:
         """Copy everything that cannot be made again into a new folder, while others write. The copy is a store: name it

@@ -139,7 +139,7 @@ class _Pass:
 
     async def run(self, *, dry_run: bool = False) -> Compaction:
         counted = await count_all(self._means, self._state)
-        standing = standing_of(self._state.document, self._state.side.rules if self._state.side else (), self._today)
+        standing = standing_of(self._state.document, self._state.rules, self._today)
         full = self._state.live_bytes > ROTATE_BYTES
         aged = any(crosses_a_limit(rule, self._today) for rule in standing.rules)
         if not (counted.tally.new_events or full or aged):
@@ -246,7 +246,7 @@ class _Pass:
     async def _keep_snapshot(self) -> str:
         names = await self._files.snapshots(self._place)
         before = await self._files.read(self._place, "digest")
-        rules = self._state.side.rules if self._state.side else ()
+        rules = self._state.rules
         at = self._means.clock().isoformat(timespec="milliseconds")
         name = next_snapshot(names)
         await self._files.keep_snapshot(
@@ -257,7 +257,7 @@ class _Pass:
         return name
 
     def _damaged(self, counted: Counted) -> int:
-        return (self._state.side.damaged if self._state.side else 0) + counted.tally.damaged
+        return self._state.damaged + counted.tally.damaged
 
     def _report(
         self,

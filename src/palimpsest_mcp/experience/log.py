@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 
 from ..ports.text import Clock, Redactor
 from .document import Document, empty_document, read_document
-from .models import Trigger
+from .models import Rule, Trigger
 from .parse import read_line
 from .ports import LIVE_LOG, Experience, ExperienceLog, LogPart, RuleWriter, SkillPlace
 from .side_file import ReadPart, Side, ToRead, decode_side, still_counts, to_read, triggers_met
@@ -62,6 +62,16 @@ class SkillState:
     def new_bytes(self) -> int:
         """Bytes that came since the last compaction; all of them where nobody noted how far it read."""
         return sum(read.part.size - read.start for read in self.reads)
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """Of the side file."""
+        return self.side.rules if self.side else ()
+
+    @property
+    def damaged(self) -> int:
+        """Damaged lines in what was read."""
+        return self.side.damaged if self.side else 0
 
     @property
     def since(self) -> datetime | None:

@@ -40,7 +40,7 @@ class ExperienceViews:
         place = await self._means.experience.find(skill)
         state = await state_of(self._means, place)
         rules = self._rules(state)
-        standing = standing_of(state.document, state.side.rules if state.side else (), self._means.today())
+        standing = standing_of(state.document, state.rules, self._means.today())
         held = waiting_of(self._means, await count_all(self._means, state), standing)
         return ExperienceView(
             status=await self._status(place, state),
@@ -134,7 +134,7 @@ class ExperienceViews:
             new_events=new.events,
             new_bytes=state.new_bytes,
             log_bytes=state.live_bytes,
-            damaged=new.damaged + (state.side.damaged if state.side else 0),
+            damaged=new.damaged + state.damaged,
             triggers=new.triggers(state),
             rules=rules["active"],
             queries=rules["queries"],
@@ -149,7 +149,7 @@ class ExperienceViews:
 
     def _rules(self, state: SkillState) -> tuple[Rule, ...]:
         """Rules that we know, and what people wrote into the sections of rules."""
-        side = state.side.rules if state.side else ()
+        side = state.rules
         standing = standing_of(state.document, side, self._means.today())
         by_hand = [
             self._by_hand(line, part.place)

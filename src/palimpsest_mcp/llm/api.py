@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from ..models.llm import Rate, Spent, WriteRequest, dollars
+from ..models.llm import TEXT, Rate, Spent, WriteRequest, dollars, list_of, object_of
 from ..models.records import DigestSource
 from ..models.text import counted
 
@@ -255,25 +255,7 @@ Programs add every exact string to your words: write no numbers, amounts, dates,
 addresses, ids, hashes, codes, error names or commands. A count or name that is not a verbatim copy makes your text \
 worthless. No lists, no markdown, no introduction. If a result says nothing, give it no lines."""
 
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["results"],
-    "properties": {
-        "results": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "additionalProperties": False,
-                "required": ["number", "lines"],
-                "properties": {
-                    "number": {"type": "integer"},
-                    "lines": {"type": "array", "items": {"type": "string"}},
-                },
-            },
-        }
-    },
-}
+SCHEMA = object_of(results=list_of(object_of(number={"type": "integer"}, lines=list_of(TEXT))))
 
 _WORDS_A_TOKEN = 0.3
 """Words asked for, to each token that may be used: half of what would fit, since models overrun."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
-from ..models.llm import Judged, JudgeQuestion, SummaryDraft, SummaryRequest
+from ..models.llm import TEXT, Judged, JudgeQuestion, SummaryDraft, SummaryRequest, list_of, object_of
 from .api import OTHER_FORM, RULE, MarkedQuestions
 
 SYSTEM = f"""\
@@ -24,28 +23,14 @@ Plain, whole sentences, one a list entry, at most 30 words each. Say only what t
 path and code must be a verbatim copy; leave it out where you are not sure. An empty list, or an empty text, where \
 there is nothing new."""
 
-_TEXTS = {"type": "array", "items": {"type": "string"}}
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["decisions_made", "standing_orders", "technical_context", "current_state", "blockers", "next_steps"],
-    "properties": {
-        "decisions_made": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "additionalProperties": False,
-                "required": ["decision", "rationale"],
-                "properties": {"decision": {"type": "string"}, "rationale": {"type": "string"}},
-            },
-        },
-        "standing_orders": _TEXTS,
-        "technical_context": _TEXTS,
-        "current_state": {"type": "string"},
-        "blockers": _TEXTS,
-        "next_steps": _TEXTS,
-    },
-}
+SCHEMA = object_of(
+    decisions_made=list_of(object_of(decision=TEXT, rationale=TEXT)),
+    standing_orders=list_of(TEXT),
+    technical_context=list_of(TEXT),
+    current_state=TEXT,
+    blockers=list_of(TEXT),
+    next_steps=list_of(TEXT),
+)
 _MOST_OUTPUT = 2_500
 
 
@@ -86,22 +71,7 @@ lines that answer it, and the passage that stands in their place. {RULE}
 answered is true only where the passage alone gives the same answer as the original: the same names, numbers and \
 outcome, nothing to be guessed. Anything less is false."""
 
-JUDGE_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["answers"],
-    "properties": {
-        "answers": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "additionalProperties": False,
-                "required": ["number", "answered"],
-                "properties": {"number": {"type": "integer"}, "answered": {"type": "boolean"}},
-            },
-        }
-    },
-}
+JUDGE_SCHEMA = object_of(answers=list_of(object_of(number={"type": "integer"}, answered={"type": "boolean"})))
 _MOST_JUDGED = 1_500
 
 

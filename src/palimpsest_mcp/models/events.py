@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from .items import Item
-from .reports import ProbeReport
+from .probes import ProbeReport
 
 EVENT_SCHEMA = 1
 """Version of the event format."""

@@ -12,7 +12,7 @@ from functools import lru_cache
 import msgspec
 
 from .advice import Advice, Either, step
-from .reports import COMPACTED
+from .views import COMPACTED
 
 
 class HostOverrides(msgspec.Struct, frozen=True, kw_only=True):

@@ -107,3 +107,18 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     """One a question, in order; none at all after a failure."""
     failure: str = ""
     spent: Spent = Spent()
+
+
+# The forms that a model's answer may have, as the JSON schemas that go with the question.
+
+TEXT: dict[str, Any] = {"type": "string"}
+
+
+def list_of(rows: dict[str, Any]) -> dict[str, Any]:
+    """A list of these."""
+    return {"type": "array", "items": rows}
+
+
+def object_of(**fields: dict[str, Any]) -> dict[str, Any]:
+    """An object with all of these fields, and no other."""
+    return {"type": "object", "additionalProperties": False, "required": list(fields), "properties": fields}

@@ -12,8 +12,8 @@ from ..models.events import Decision, Event, Observation, SessionInfo, SessionKe
 from ..models.handoffs import Place
 from ..models.maintenance import BackupReport, Forgotten, Migration
 from ..models.records import OffloadRecord
-from ..models.reports import StatusNote
 from ..models.summaries import AnchoredSummary
+from ..models.views import StatusNote
 from .host import HostNotes
 
 # Where anchored summaries are kept; disk and memory pass `testing.store_contract`.

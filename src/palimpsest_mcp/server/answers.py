@@ -12,8 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from ..digest.proof import PROSE_SHARE
 from ..models.advice import in_form
 from ..models.records import SpecificCounts
-from ..models.reports import BatchReport, Recorded, Report, Saved, Usage, in_counts, in_lines, in_request
+from ..models.reports import BatchReport, Report, Saved, Usage, in_counts, in_lines, in_request
 from ..models.text import counted, plain_line
+from ..models.views import Recorded
 
 SMALL_TOKENS = 600
 """Ceiling of a small answer, in each channel."""

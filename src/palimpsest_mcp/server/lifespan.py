@@ -7,10 +7,11 @@ import importlib
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
+from mcp.server.mcpserver import Context
 
 from ..core.surface import Surface, storeless
 from ..errors import PalimpsestError
@@ -18,6 +19,7 @@ from ..errors import PalimpsestError
 if TYPE_CHECKING:
     from ..core.palimpsest import Palimpsest
 
+Viewed = TypeVar("Viewed")
 OpenFacade: TypeAlias = "Callable[[], AbstractAsyncContextManager[Palimpsest]]"
 
 
@@ -133,6 +135,25 @@ class OpenOnFirstUse:
                 await self._do(name)
             async with self._doing:  # what is being done needs it
                 pass
+
+
+Call: TypeAlias = Context[OpenOnFirstUse]
+"""What a tool, a resource or a prompt is given of the request that asks for it."""
+
+
+def opening_of(ctx: Call) -> OpenOnFirstUse:
+    """What opens the store for the calls of this server."""
+    return ctx.request_context.lifespan_context
+
+
+async def facade_of(ctx: Call) -> Palimpsest:
+    """The caller's open facade."""
+    return await opening_of(ctx).facade()
+
+
+def masked_view(ctx: Call, view: Viewed) -> Viewed:
+    """A view of the library with its secrets masked."""
+    return opening_of(ctx).surface().view(view)
 
 
 # Counts o200k tokens of answers; loads the vocabulary at its first use, or before that in the background.

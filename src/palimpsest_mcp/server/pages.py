@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 import msgspec
 
+from ..core import paging
 from ..errors import InvalidArgument
 from ..models.text import counted, shown
 from ..text.redaction.patterns import BadPattern, compiled_now, literal
@@ -130,7 +129,7 @@ def fence_mark(texts: Sequence[str], random_hex: Callable[[int], str]) -> str:
 
 def cursor_at(offset: int) -> str:
     """An opaque cursor for a place in a list."""
-    return base64.urlsafe_b64encode(b"at:%d" % offset).decode().rstrip("=")
+    return paging.cursor_at("at", offset)
 
 
 def offset_of(cursor: str) -> int:
@@ -139,18 +138,7 @@ def offset_of(cursor: str) -> int:
     Raises:
         InvalidArgument: it is none of ours.
     """
-    if not cursor:
-        return 0
-    try:
-        word, _, number = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).partition(b":")
-        if word == b"at" and number.isdigit() and len(number) < 16:
-            return int(number)
-    except (binascii.Error, ValueError):
-        pass
-    raise InvalidArgument(
-        f"The cursor {shown(cursor)} was not given by us.",
-        next="Call again without cursor to start at the first page.",
-    )
+    return paging.place_of("at", cursor, "Call again without cursor to start at the first page.")
 
 
 # The parts of an original that a caller picks.

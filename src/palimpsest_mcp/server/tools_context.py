@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from secrets import token_hex
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
-from mcp.server.mcpserver import Context
 from mcp.types import CallToolResult
 from pydantic import Field
 
@@ -16,11 +15,12 @@ from ..errors import InvalidArgument
 from ..models.advice import in_form
 from ..models.events import SessionInfo
 from ..models.plans import Progress, SessionPassKeywords
-from ..models.reports import COMPACTED, BatchView, ContextView, ItemView, Usage
+from ..models.reports import Usage
 from ..models.text import counted, plain_line, shown
+from ..models.views import COMPACTED, BatchView, ContextView, ItemView
 from .answers import PAGE_TOKENS, CompactAnswer, RatioAnswer, RecordedAnswer
 from .arguments import NEW, Count, Flag, Ids, Objects, Place, SessionOrNew, Text, checked_transcript, with_pass_options
-from .lifespan import OpenOnFirstUse, count_o200k
+from .lifespan import Call, OpenOnFirstUse, count_o200k, facade_of, masked_view, opening_of
 from .pages import VIEW_TOKENS, VIEW_UNITS, cursor_at, fence_mark, fenced, offset_of, page_of
 
 if TYPE_CHECKING:
@@ -128,9 +128,6 @@ def _rows_that_fit(rows: list[str], budget: int, count: Callable[[str], int]) ->
 # The four tools about what is in the context now: measure it, record it, look at it, compact it.
 
 
-Call = Context[OpenOnFirstUse]
-
-
 async def check_context_ratio(
     ctx: Call,
     session_id: SessionOrNew,
@@ -142,7 +139,7 @@ async def check_context_ratio(
     detail: Annotated[Flag, Field(description="what fills it")] = False,
 ) -> Annotated[CallToolResult, RatioAnswer]:
     """How full the context window is, what to do. Call before large reads; numbers are kept."""
-    facade = await ctx.request_context.lifespan_context.facade()
+    facade = await facade_of(ctx)
     if session_id == NEW:  # the answer names its handle, so it must exist first
         session_id = (await facade.record_items(session_id, ())).session_id
     usage = await facade.check_context_ratio(
@@ -156,9 +153,7 @@ async def check_context_ratio(
         detail=detail,
     )
     handle = facade.handle_of(session_id)
-    return RatioAnswer.of(handle, ctx.request_context.lifespan_context.surface().view(usage), detail=detail).result(
-        count_o200k
-    )
+    return RatioAnswer.of(handle, masked_view(ctx, usage), detail=detail).result(count_o200k)
 
 
 async def record_items(
@@ -173,10 +168,10 @@ async def record_items(
     auto: Annotated[Flag, Field(description="compact at the trigger")] = False,
 ) -> Annotated[CallToolResult, RecordedAnswer]:
     """For programs: record what entered the context."""
-    facade = await ctx.request_context.lifespan_context.facade()
+    facade = await facade_of(ctx)
     recorded = await facade.record_items(session_id, items, auto=auto, host=host_of(ctx))
     _read_ahead(ctx, facade)
-    return RecordedAnswer.of(ctx.request_context.lifespan_context.surface().view(recorded)).result(count_o200k)
+    return RecordedAnswer.of(masked_view(ctx, recorded)).result(count_o200k)
 
 
 async def show_context(
@@ -189,15 +184,13 @@ async def show_context(
     view: Annotated[Text, Field(description="compacted: all text with its digests, to start afresh from")] = "",
 ) -> str:
     """What is in context, why protected, what was replaced."""
-    facade = await ctx.request_context.lifespan_context.facade()
+    facade = await facade_of(ctx)
     if view == COMPACTED:
         return compacted_page(await facade.session(session_id), await facade.compacted_view(session_id), cursor)
     if view:
         raise InvalidArgument(f"There is no view {shown(view)}.", next=f"Leave it out, or give {COMPACTED!r}.")
     found = await facade.show_context(session_id, pin=pin or (), unpin=unpin or ())
-    return context_page(
-        ctx.request_context.lifespan_context.surface().view(found), cursor, detail=detail, count=count_o200k
-    )
+    return context_page(masked_view(ctx, found), cursor, detail=detail, count=count_o200k)
 
 
 @with_pass_options
@@ -205,10 +198,10 @@ async def compact_session(
     ctx: Call, session_id: str, **options: Unpack[SessionPassKeywords]
 ) -> Annotated[CallToolResult, CompactAnswer]:
     """Replace old tool results by checked digests; originals stay restorable."""
-    facade = await ctx.request_context.lifespan_context.facade()
+    facade = await facade_of(ctx)
     options["progress"], options["host"] = _rising(ctx), host_of(ctx)
     report = await facade.compact_session(session_id, **options)
-    return CompactAnswer.of(ctx.request_context.lifespan_context.surface().view(report)).result(count_o200k)
+    return CompactAnswer.of(masked_view(ctx, report)).result(count_o200k)
 
 
 def _rising(ctx: Call) -> Progress:
@@ -216,7 +209,7 @@ def _rising(ctx: Call) -> Progress:
     steps = itertools.count(1)
 
     async def report(done: int, total: int, what: str) -> None:
-        said = ctx.request_context.lifespan_context.surface().text(what)
+        said = opening_of(ctx).surface().text(what)
         await ctx.report_progress(next(steps), None, f"{said} {done}/{total}" if total else said)
 
     return report
@@ -224,7 +217,7 @@ def _rising(ctx: Call) -> Progress:
 
 def _read_ahead(ctx: Call, facade: Palimpsest) -> None:
     """Read what was recorded, once the answer is out."""
-    _read_later(ctx.request_context.lifespan_context, facade)
+    _read_later(opening_of(ctx), facade)
 
 
 def _read_later(tasks: OpenOnFirstUse, facade: Palimpsest) -> None:
@@ -251,7 +244,7 @@ _TAKES_TEXT = ("PreCompact", "PostCompact")
 
 async def host_event(ctx: Call, event: str, payload: dict[str, Any] | str) -> str:
     """For hooks only."""
-    facade = await ctx.request_context.lifespan_context.facade()
+    facade = await facade_of(ctx)
     answer = await facade.host_event(event, payload)
     _read_ahead(ctx, facade)
     return answer or ("" if event in _TAKES_TEXT else _SILENCE)

@@ -6,7 +6,7 @@ import secrets
 from typing import Annotated
 
 from mcp.server.elicitation import ElicitationResult
-from mcp.server.mcpserver import Context, Elicit, Resolve
+from mcp.server.mcpserver import Elicit, Resolve
 from mcp.types import CallToolResult, TextContent
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -17,11 +17,10 @@ from ..models.handoffs import LoadedHandoff, WrittenHandoff
 from ..models.text import counted, plain, plain_line
 from .answers import as_text
 from .arguments import Flag, Lines, Object, Text
-from .lifespan import OpenOnFirstUse
+from .lifespan import Call, facade_of, masked_view, opening_of
 from .pages import fence_mark, fenced
 from .tools_context import compacted_page
 
-Call = Context[OpenOnFirstUse]
 _SECTIONS = "decisions_made, blockers, next_steps, current_state, session_intent ...: text, list or objects"
 _FIELDS = "what only you know: in_progress, decisions, key_context ..."
 _EVENT = (
@@ -76,21 +75,17 @@ async def write_handoff(
     fields: Annotated[Object | None, Field(description=_FIELDS)] = None,
 ) -> Annotated[CallToolResult, HandoffAnswer]:
     """Save what the next phase or chat needs."""
-    facade = await ctx.request_context.lifespan_context.facade()
+    facade = await facade_of(ctx)
     written = await facade.write_handoff(session_id, task, phase=phase, fields=fields)
-    return HandoffAnswer.of(ctx.request_context.lifespan_context.surface().view(written)).result(written.text)
+    return HandoffAnswer.of(masked_view(ctx, written)).result(written.text)
 
 
 async def load_handoff(
     ctx: Call, task: Text = "", project: Text = "", section: Annotated[Text, Field(description="one more, or all")] = ""
 ) -> str:
     """Start from the newest handoff, or that of a task."""
-    facade = await ctx.request_context.lifespan_context.facade()
-    return told(
-        ctx.request_context.lifespan_context.surface().view(
-            await facade.load_handoff(task, project=project, section=section)
-        )
-    )
+    facade = await facade_of(ctx)
+    return told(masked_view(ctx, await facade.load_handoff(task, project=project, section=section)))
 
 
 def told(loaded: LoadedHandoff) -> str:
@@ -134,7 +129,7 @@ async def start_phase_prompt(
 ) -> str:
     """Start the next phase of a task from the handoff of the one before."""
     try:
-        facade = await ctx.request_context.lifespan_context.facade()
+        facade = await facade_of(ctx)
         loaded = await facade.load_handoff(task)
     except PalimpsestError as error:
         return f"There is no handoff to start from: {error.message} {in_form(error.next, 'tool')}"
@@ -156,10 +151,10 @@ async def resume_prompt(
     """Continue from a handoff, or from a session's whole compacted context."""
     try:
         if session_id:
-            facade = await ctx.request_context.lifespan_context.facade()
+            facade = await facade_of(ctx)
             found = compacted_page(await facade.session(session_id), await facade.compacted_view(session_id))
             return f"Continue this work where it stands; say first in two sentences where that is.\n\n{found}"
-        facade = await ctx.request_context.lifespan_context.facade()
+        facade = await facade_of(ctx)
         loaded = await facade.load_handoff(task, project=project)
     except PalimpsestError as error:
         return f"There is nothing to continue from: {error.message} {in_form(error.next, 'tool')}"
@@ -182,7 +177,7 @@ async def update_summary(
     supersede: Annotated[Lines, Field(description="decisions that fell, one a line")] = (),
 ) -> str:
     """Merge what you know into the session's summary."""
-    facade = await ctx.request_context.lifespan_context.facade()
+    facade = await facade_of(ctx)
     updated = await facade.update_summary(
         session_id,
         sections,
@@ -239,10 +234,8 @@ async def record_experience(
     ctx: Call, skill: str, event: Annotated[Object, Field(description=_EVENT)]
 ) -> Annotated[CallToolResult, ExperienceAnswer]:
     """Log how a skill's use went."""
-    facade = await ctx.request_context.lifespan_context.facade()
-    return ExperienceAnswer.of(
-        ctx.request_context.lifespan_context.surface().view(await facade.record_experience(skill, event))
-    ).result()
+    facade = await facade_of(ctx)
+    return ExperienceAnswer.of(masked_view(ctx, await facade.record_experience(skill, event))).result()
 
 
 class Removal(BaseModel):
@@ -256,14 +249,14 @@ async def _asked(ctx: Call, skill: str, dry_run: Flag = False) -> Removal | Elic
     can = ctx.client_capabilities.elicitation if ctx.client_capabilities is not None else None
     if dry_run or can is None:
         return Removal(remove=True)
-    facade = await ctx.request_context.lifespan_context.facade()
+    facade = await facade_of(ctx)
     try:
         removed = (await facade.compact_experience(skill, dry_run=True)).removed
     except PalimpsestError:  # the call itself says so
         return Removal(remove=True)
     if not removed:
         return Removal(remove=True)
-    text = ctx.request_context.lifespan_context.surface().text
+    text = opening_of(ctx).surface().text
     rows = [f"- {plain_line(text(rule), 200)}" for rule in removed[:_MOST_ROWS]]
     rows += [f"and {len(removed) - _MOST_ROWS} more"] if len(removed) > _MOST_ROWS else []
     head = f"{counted(len(removed), 'rule')} of the skill {plain_line(text(skill), 80)} would be removed:"
@@ -274,15 +267,11 @@ async def compact_experience(
     ctx: Call, skill: str, asked: Annotated[ElicitationResult[Removal], Resolve(_asked)], dry_run: Flag = False
 ) -> str:
     """Turn a skill's log into rules in its experience.md."""
-    facade = await ctx.request_context.lifespan_context.facade()
+    facade = await facade_of(ctx)
     if not (asked.action == "accept" and asked.data.remove):
-        planned = ctx.request_context.lifespan_context.surface().view(
-            await facade.compact_experience(skill, dry_run=True)
-        )
+        planned = masked_view(ctx, await facade.compact_experience(skill, dry_run=True))
         return f"Nothing was changed: the user did not agree that rules are removed.\n{_told(planned)}"
-    return _told(
-        ctx.request_context.lifespan_context.surface().view(await facade.compact_experience(skill, dry_run=dry_run))
-    )
+    return _told(masked_view(ctx, await facade.compact_experience(skill, dry_run=dry_run)))
 
 
 def _told(done: Compaction) -> str:

@@ -12,7 +12,7 @@ import threading
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from types import TracebackType
-from typing import Any, Literal, TextIO, TypeAlias, cast
+from typing import Any, Literal, Self, TextIO, TypeAlias, cast
 
 import anyio
 from mcp.shared.message import SessionMessage
@@ -193,7 +193,22 @@ def _own(stream: TextIO, instead: str | int) -> Generator[int]:
         os.dup2(own, shared)  # the copy stays open: a thread may still wait at it
 
 
-class Answers:
+class _Side:
+    """One way of the transport, as the SDK takes it: opened before, and ended by the transport."""
+
+    async def aclose(self) -> None:
+        """The transport ends it."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+class Answers(_Side):
     """Messages that are sent, each a whole line.
 
     What the pipe has room for is written at once: to let a thread do it takes as long as a small call.
@@ -222,17 +237,6 @@ class Answers:
                     self.when_gone()
                 raise anyio.BrokenResourceError from None
 
-    async def aclose(self) -> None:
-        """The transport ends it."""
-
-    async def __aenter__(self) -> Answers:
-        return self
-
-    async def __aexit__(
-        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
-    ) -> None:
-        await self.aclose()
-
 
 class _Room:
     """What can be written to a descriptor without waiting."""
@@ -253,7 +257,7 @@ class _Room:
         return rest
 
 
-class Requests:
+class Requests(_Side):
     """Messages that came in, in order. A line that is no message is answered here.
 
     The event loop reads them itself: to wake a thread for each, and then the loop, takes longer. A thread reads, which
@@ -336,9 +340,6 @@ class Requests:
         elif self._in_thread and not self._paused:
             self._turn.release()
 
-    async def aclose(self) -> None:
-        """The transport ends it."""
-
     def __aiter__(self) -> Requests:
         return self
 
@@ -347,14 +348,6 @@ class Requests:
             return await self.receive()
         except anyio.EndOfStream:
             raise StopAsyncIteration from None
-
-    async def __aenter__(self) -> Requests:
-        return self
-
-    async def __aexit__(
-        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
-    ) -> None:
-        await self.aclose()
 
 
 def _chunk(fd: int) -> bytes | None:

@@ -12,13 +12,12 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from mcp.server.apps import APP_MIME_TYPE, Apps
-from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.resources.templates import ResourceSecurity
 
 from ..errors import InvalidArgument
 from ..web.answers import Answers
 from ..web.app import hosted_page
-from .lifespan import OpenOnFirstUse
+from .lifespan import Call, OpenOnFirstUse, facade_of
 from .slim import SlimServer
 
 URI = "ui://palimpsest/view.html"
@@ -48,14 +47,14 @@ def add_view(server: SlimServer[OpenOnFirstUse]) -> None:
     add(view)
 
 
-async def view(ctx: Context[OpenOnFirstUse], asked: str) -> str:
+async def view(ctx: Call, asked: str) -> str:
     """One answer of the page.
 
     Raises:
         InvalidArgument: the page has no such route.
     """
     route, _, query = asked.partition("?")
-    answers = Answers(await ctx.request_context.lifespan_context.facade())
+    answers = Answers(await facade_of(ctx))
     if route not in answers.reads:
         raise InvalidArgument(
             f"The page asks nothing of this name: {route!r}.", next=f"Ask {', '.join(answers.reads)}."

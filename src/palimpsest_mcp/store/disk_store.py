@@ -13,7 +13,7 @@ from pathlib import Path
 from ..models.events import Decision, Event, Observation, SessionInfo, SessionKey
 from ..models.maintenance import BackupReport, Forgotten, Migration
 from ..models.records import OffloadRecord
-from ..models.reports import StatusNote
+from ..models.views import StatusNote
 from ..ports.store import Broken, Checkpoint, Damage, DiskUse, Flaw, LedgerPage, Tombstones
 from ..ports.text import Clock, RandomHex
 from .archive import ArchiveFiles

@@ -15,8 +15,8 @@ from typing import Any, cast
 
 from ..errors import StoreUnusable, WriteFailed
 from ..models.events import SessionKey
-from ..models.reports import StatusNote
 from ..models.text import plain_inline, plain_line
+from ..models.views import StatusNote
 from ..ports.host import HandoffNote
 from .disk import Disk, read_from, remove_if_there, replace_whole, write_all
 from .home import Home, folder_name, is_of_something_else

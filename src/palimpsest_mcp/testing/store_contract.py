@@ -12,8 +12,8 @@ import pytest
 from ..errors import InvalidArgument, SummaryChanged, WriteFailed
 from ..models.events import SessionKey
 from ..models.items import Content
-from ..models.reports import StatusNote
 from ..models.summaries import AnchoredSummary, Blocker, ChangedFile, Decision, ErrorMet, Note, Step, Todo
+from ..models.views import StatusNote
 from ..ports.store import Store
 from .contract_values import HARD_CONTENTS, S1, OneStore, applied, info_of, record
 from .forget_contract import ForgetContract

@@ -12,7 +12,8 @@ import msgspec
 from ..core.palimpsest import Palimpsest
 from ..core.surface import named_by_mark
 from ..errors import InvalidArgument, ItemUnknown
-from ..models.reports import ContextView, counts_to_json
+from ..models.reports import counts_to_json
+from ..models.views import ContextView
 from .figures import SESSION, STORE, with_values
 
 Asked: TypeAlias = Mapping[str, str]

@@ -82,7 +82,7 @@ async def test_an_offer_takes_at_most_300_tokens(p: Palimpsest, client: Open) ->
     assert said and OFFER_TOKENS == 300 and count_o200k(said) <= 300
     wide = "数据库连接超时" * 20
     match = Match(session_id="s", batch_id="offload_0001", item_id="i" * 60, snippet=wide, score=1.0, title=wide)
-    told = Recall(p._deps, p._sessions, p._offloaded)._told([("sabcd", match)] * 8)  # pyright: ignore[reportPrivateUsage]
+    told = Recall(p._deps, p._sessions)._told([("sabcd", match)] * 8)  # pyright: ignore[reportPrivateUsage]
     assert told and count_o200k(told) <= 300
 
 

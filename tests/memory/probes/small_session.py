@@ -12,7 +12,7 @@ from typing import Any
 from palimpsest_mcp.hosts.detect import parse_value
 from palimpsest_mcp.memory.probes.answers import Original
 from palimpsest_mcp.models.items import Item, content_text
-from palimpsest_mcp.models.reports import ProbeType
+from palimpsest_mcp.models.probes import ProbeType
 
 LISTING = "total 3\n/srv/etl/parts/2026-11-03.csv\n/srv/etl/parts/2026-11-04.csv\n/srv/etl/parts/README.txt\n"
 FAILED_RUN = (

@@ -7,7 +7,7 @@ import pytest
 from palimpsest_mcp.memory.probes.answers import Original, Probe, Stays, stands_whole
 from palimpsest_mcp.memory.probes.grade import Asked, Graded, ask, concerned, grade, report, untrusted
 from palimpsest_mcp.models.items import Item
-from palimpsest_mcp.models.reports import MAX_FAILED, ProbeReport, ProbeType
+from palimpsest_mcp.models.probes import MAX_FAILED, ProbeReport, ProbeType
 
 from .small_session import originals, whole
 

@@ -6,7 +6,7 @@ import pytest
 
 from palimpsest_mcp.memory.probes.answers import CRITICAL, TYPES, Original, Stays
 from palimpsest_mcp.memory.probes.grade import ask, grade
-from palimpsest_mcp.models.reports import ProbeType
+from palimpsest_mcp.models.probes import ProbeType
 
 from .small_session import EXPECTED, messages, originals, whole, without
 

@@ -11,7 +11,7 @@ from ...context.view import View
 from ...hosts.hook_call import HookCall
 from ...models.events import HostCompacted, LostBatch, SessionInfo
 from ...models.items import Specific
-from ...models.reports import ProbeReport
+from ...models.probes import ProbeReport
 from ..compaction.commit import Keeper, Kept
 from ..compaction.probes import Prober
 from ..dependencies import Dependencies

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from ...context.fold import UsageFields
-from ...errors import InvalidArgument, LockTimeout, SessionUnknown
+from ...errors import InvalidArgument, LockTimeout
 from ...hosts.claude_code.rows import MESSAGE_ROWS, block_ids
 from ...hosts.claude_code.tail import News, Tail, forked_from, tokens_after_compaction
 from ...hosts.claude_code.transcript import ClaudeCodeTranscript
@@ -132,6 +132,12 @@ class Conversation:
     quiet: tuple[int, int] | None = None
     """From and below so many tokens a notice would say nothing; None: only a measurement can tell."""
 
+    def next_row(self) -> int:
+        """For a result that is not on disk yet."""
+        row = max(self.waiting_row, len(self.tail.rows))
+        self.waiting_row = row + 1
+        return row
+
     def forget(self) -> None:
         """Read the transcript from its start the next time: that writes nothing twice."""
         self.tail, self.identity, self.waiting_row = Tail(sidechain=bool(self.agent_id)), (0, 0), 0
@@ -181,17 +187,11 @@ class Conversations:
         Raises:
             InvalidArgument: the payload names no session.
         """
-        name = self.name(call)
-        if name in self._known or await self._there(name, _path_of(call)):
+        name, path = self.name(call), _path_of(call)
+        there = name in self._known or await self._sessions.find_or_none(name) is not None
+        if there or (path and await asyncio.to_thread(os.path.isfile, path)):
             return await self.of(call)
         return None
-
-    async def _there(self, name: str, path: str) -> bool:
-        try:
-            await self._sessions.find(name)
-        except SessionUnknown:
-            return bool(path) and await asyncio.to_thread(os.path.isfile, path)
-        return True
 
     async def of(self, call: HookCall) -> Conversation:
         """The conversation of an event: its session is made when it is new, and records its parent (L14).
@@ -227,10 +227,8 @@ class Conversations:
         store knows."""
         linked = await asyncio.to_thread(self._deps.store.host_notes.parent_of, main)
         for name in [linked] if linked else await asyncio.to_thread(origins, path, main):
-            try:
-                return (await self._sessions.find(name)).session_id
-            except SessionUnknown:
-                continue
+            if (parent := await self._sessions.find_or_none(name)) is not None:
+                return parent.session_id
         return ""
 
     @asynccontextmanager

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from ...errors import LockTimeout, PalimpsestError, SessionUnknown
+from ...errors import LockTimeout, PalimpsestError
 from ...hosts.claude_code.hooks import filled
 from ...hosts.claude_code.settings import EDITORS
 from ...hosts.hook_call import HookCall, read_call
@@ -63,7 +63,7 @@ class HostEvents:
         self._before = BeforeCompaction(deps, sessions, self._conversations, summaries, keeping)
         self._after = AfterCompaction(deps, sessions, self._conversations, keeping)
         self._results = ToolResults(deps, sessions, self._conversations)
-        recall = Recall(deps, sessions, offloaded)
+        recall = Recall(deps, sessions)
         self._step_notices = StepNotices(deps, sessions, self._conversations, noticing, recall)
         self._skills = SkillUses(deps, sessions, self._conversations, lessons)
         self._in_place = InPlaceCompaction(deps, sessions, offloaded, self._conversations, self._before, keeping)
@@ -116,10 +116,11 @@ class HostEvents:
     async def _start(self, call: HookCall) -> str:
         before = self._conversations.latest_id
         text = await asyncio.to_thread(start, call, self._notes, before=before)
-        if is_noted(call.session_id, self._notes) or not await self._is_known(call.session_id):
+        noted_down = is_noted(call.session_id, self._notes)
+        if noted_down or (info := await self._sessions.find_or_none(call.session_id)) is None:
             return text
         # Recorded, but nobody wrote down yet what its start is to say.
-        await self._before.keep_start_of(await self._sessions.find(call.session_id))
+        await self._before.keep_start_of(info)
         return await asyncio.to_thread(start, call, self._notes, before=before)
 
     async def _pre_tool_use(self, call: HookCall) -> str:
@@ -130,7 +131,7 @@ class HostEvents:
         if why:
             return hook_answer("PreToolUse", permissionDecision="deny", permissionDecisionReason=why)
         named = tool_input.get("session_id")
-        known = isinstance(named, str) and await self._is_known(named)
+        known = isinstance(named, str) and await self._sessions.find_or_none(named) is not None
         changed = filled(call.text("tool_name"), tool_input, self._conversations.name(call), known)
         if call.text("tool_name") in EDITORS and self._deps.automatic:  # they have no hook after the call
             self._results.note_change(call)
@@ -139,13 +140,6 @@ class HostEvents:
             return ""
         await self._conversations.of(call)  # our tools answer in a session that has nothing yet, too
         return hook_answer("PreToolUse", updatedInput=changed)
-
-    async def _is_known(self, name: str) -> bool:
-        try:
-            await self._sessions.find(name)
-        except SessionUnknown:
-            return False
-        return True
 
     async def _prompt(self, call: HookCall) -> str:
         said = await self._step_notices.say(call)

@@ -8,7 +8,6 @@ from typing import Any, cast
 
 from ...context.arguments import BEGIN, note_hashes
 from ...context.fold import Fold
-from ...errors import SessionUnknown
 from ...hosts.actions import action_of
 from ...models.events import SessionInfo
 from ..sessions import Sessions
@@ -27,11 +26,9 @@ async def refusal(sessions: Sessions, name: str, tool: str, tool_input: dict[str
     texts = [text for text in _written(tool_input) if BEGIN in text or "restore_batch" in text]
     if not texts or action_of(tool, tool_input).verb not in _WRITING:
         return ""
-    try:
-        family = await sessions.family(await sessions.find(name))
-    except SessionUnknown:
+    if (info := await sessions.find_or_none(name)) is None:
         return ""
-    for owner in family:
+    for owner in await sessions.family(info):
         fold = await sessions.fold(owner)
         for text in texts:
             if batch := _stands_for(fold, owner, text):

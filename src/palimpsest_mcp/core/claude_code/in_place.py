@@ -30,7 +30,8 @@ from ..dependencies import ContentCounter, Dependencies
 from ..importer import Imported, import_context
 from ..measure import Measurement, measured
 from ..offloaded import Offloaded
-from ..sessions import Sessions, stored_policy
+from ..policies import stored_policy
+from ..sessions import Sessions
 from ..step_back import StepBack
 from .before_compaction import BeforeCompaction
 from .conversations import HOST, Conversation, Conversations
@@ -185,13 +186,11 @@ class InPlaceCompaction:
         events: list[Observation] = []
         for result in results:
             name, text = call_key(text_of(result, "tool_use_id")), text_of(result, "text")
-            row = max(one.waiting_row, len(one.tail.rows))
-            one.waiting_row = row + 1
             item = Item(
                 id=name,
                 kind="tool_result",
                 role="tool",
-                position=(row, 0),
+                position=(one.next_row(), 0),
                 content=text,
                 sha256=content_sha256(text),
                 size_bytes=len(content_bytes(text)),

@@ -13,8 +13,9 @@ from ...models.text import counted, plain_line, verb
 from ..dependencies import Dependencies
 from ..measure import Measurement, measured
 from ..notices import Notices
+from ..policies import stored_policy
 from ..recall import Recall
-from ..sessions import Sessions, stored_policy
+from ..sessions import Sessions
 from .answers import context_answer
 from .conversations import HOST, Conversation, Conversations
 

@@ -129,14 +129,12 @@ class ToolResults:
         args = call.mapping("tool_input")
         if call_id not in one.tail.answered:
             one.awaited[name] = call_id
-        row = max(one.waiting_row, len(one.tail.rows))
-        one.waiting_row = row + 1
         counter = self._deps.counter_for(_model(fold) or self._deps.model)
         return Item(
             id=name,
             kind=self._deps.kind_by_tool.get(tool, "tool_result"),
             role="tool",
-            position=(row, 0),
+            position=(one.next_row(), 0),
             content=content,
             sha256=content_sha256(content),
             size_bytes=len(content_bytes(content)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -13,6 +14,7 @@ from ...context.fold import Fold
 from ...context.view import view
 from ...errors import DigestRefused
 from ...hosts.actions import action_of
+from ...hosts.plain_results import plain_result
 from ...models.events import Replaced, Seen, SessionInfo
 from ...models.items import Content, Item, ItemIds, content_bytes, content_sha256, content_text
 from ...models.plans import ContextItem, Slot
@@ -21,7 +23,8 @@ from ...models.tools import own_tool
 from ...ports.host import ToolOutput
 from ..batch import Made, reserve_numbers
 from ..dependencies import ContentCounter, Dependencies
-from ..sessions import Sessions, stored_policy
+from ..policies import stored_policy
+from ..sessions import Sessions
 from .commit import archive_and_commit, committed_batch
 from .digests import BatchDigests
 
@@ -47,6 +50,15 @@ class ToolAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """Empty for the main chain."""
     touched: frozenset[str] = frozenset()
     """Files that the session changed as far as hooks told; what its transcript tells comes on top."""
+
+    @classmethod
+    def plain(cls, tool: str, args: Mapping[str, Any], call_id: str, content: Any) -> ToolAnswer | None:
+        """One as most hosts have it, a text or text blocks; None where it is neither."""
+        action = action_of(tool, args)
+        result = plain_result(content, action.target if action.verb == "read" else "")
+        if result is None:
+            return None
+        return cls(tool_name=tool, tool_input=dict(args), tool_use_id=call_id, result=result)
 
 
 class ShrunkResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -178,7 +190,9 @@ class _Birth:
         tokens = item.tokens + counter.per_result_overhead
         most = policy.max_digest_tokens
         budget = min(most, budget_of(item.tokens, 1, pointers=False, share=policy.budget_share))
-        number = await self._number()
+        (number,) = await reserve_numbers(
+            self._deps, self._sessions, self._info, 1, pass_id="at birth", lock_timeout_s=LOCK_WAIT_S
+        )
         digesting = BatchDigests(self._deps, self._info, policy, counter, reason="at_birth")
         one = ContextItem(item=item, tokens=tokens)
         while budget > 0:
@@ -193,13 +207,6 @@ class _Birth:
             digesting.forget([number])
             budget //= 2
         return None
-
-    async def _number(self) -> str:
-        """A batch number of its own (L11)."""
-        (name,) = await reserve_numbers(
-            self._deps, self._sessions, self._info, 1, pass_id="at birth", lock_timeout_s=LOCK_WAIT_S
-        )
-        return name
 
     async def _commit(self, item: Item, made: Made, counter: ContentCounter) -> ShrunkResult | None:
         """The same way as in a pass (L9)."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -12,199 +11,19 @@ import msgspec
 
 from ...context.budgets import Group, halved, level2_groups, split
 from ...context.plan import Outcome, least_gain, rewritten_share, worth_raising
-from ...digest.proof import facts_of, shown_in
 from ...errors import DigestRefused
-from ...models.items import Specific, content_text
+from ...models.items import Specific
 from ...models.plans import ContextItem, Plan, Slot
-from ...models.records import ArchivedItem, DigestSource, OffloadRecord
-from ...ports.text import Redacted
-from ..batch import Above, Made, Numbers, beside, has_binary
-from ..dependencies import Dependencies
-from .digests import BatchDigests
+from ..batch import Numbers, beside
+from .higher_levels import raised
+from .pass_state import Batch, PassState
 from .plan import Planner, in_our_tokens
 from .pointers import Pointers
 from .probes import Leaving, leaving_of, redacted_texts
 from .prose import ProseAbove
 
-# One digest in the place of several (L16), made from the archived originals.
-
-# What other digests left to digests that are about to be replaced: the one that replaces them must show it (D9).
-
-
-Pair = tuple[str, str]
-"""Class and text."""
 SPARED, MADE_SMALLER = 0.1, 3
 """Of its budget, what a digest may be made smaller by where a plan's guesses were short of the target; and how many."""
-
-
-def left_to(
-    deps: Dependencies,
-    leaving: Collection[str],
-    held: Mapping[Specific, str],
-    standing: Sequence[OffloadRecord],
-    made: Sequence[Made],
-    known: dict[str, set[Pair]] | None = None,
-) -> frozenset[Pair]:
-    """What these batches show and others in the context do not, though their originals hold it.
-
-    Args:
-        held: specific -> the batch or item that shows it.
-        standing: records whose digests are in the context.
-        made: batches of this pass.
-        known: by the hash of a batch what it does not show, kept from one call to the next.
-    """
-    known = {} if known is None else known
-    theirs = {(one.cls, one.text) for one, holder in held.items() if holder in leaving}
-    found: set[Pair] = set()
-    for record in (*standing, *(one.record for one in made)):
-        own = record.batch_id
-        if own not in leaving and any(holder != own for holder in record.specifics.holders) and theirs - found:
-            if (key := f"{own} {record.digest_sha256}") not in known:
-                known[key] = _unshown(deps, record)
-            found |= theirs & known[key]
-    return frozenset(found)
-
-
-def _unshown(deps: Dependencies, record: OffloadRecord) -> set[Pair]:
-    masked = deps.redactor.redact_all([content_text(item.result) for item in record.items])
-    left: set[Pair] = set()
-    for item, one in zip(record.items, masked, strict=True):
-        own = {(s.cls, s.text) for s in shown_in(record.part(item), deps.registry)}
-        left |= {(s.cls, s.text) for s in facts_of(source_of(item, one), deps.registry).specs} - own
-    return left
-
-
-def source_of(item: ArchivedItem, masked: Redacted) -> DigestSource:
-    """An archived original as its digest was made from it, as far as its specifics go."""
-    return DigestSource(
-        item_id=item.id,
-        kind=item.kind,
-        text=masked.text,
-        tokens=item.tokens,
-        redacted=sum(masked.counts.values()),
-        binary=has_binary(item.result),
-    )
-
-
-ROOMIER = 0.8
-"""Of the digests it stands for, for one of a higher level that must carry much."""
-
-
-async def raised(
-    deps: Dependencies,
-    group: Group,
-    items: Sequence[ContextItem],
-    digesting: BatchDigests,
-    standing: Sequence[OffloadRecord],
-    fresh: Sequence[Made],
-    numbers: Numbers,
-    *,
-    least: float,
-) -> Made | None:
-    """None where the digests that stand are kept: one that shows all that others left to them is not smaller (D9).
-
-    Args:
-        standing: records whose digests are in the context.
-        fresh: batches of this pass so far.
-        least: share of an item's specifics in view.
-    """
-    before = digesting.held()
-    carried = await asyncio.to_thread(left_to, deps, group.batch_ids, before, standing, fresh, digesting.unshown)
-    most = int(ROOMIER * group.tokens)
-    room = min(most, group.budget_tokens + digesting.price_of(text for _, text in carried))
-    tries = [(room, least), (room, 0.0), (most, 0.0)] if carried else [(room, least)]
-    for budget, min_shown in tries:
-        slot = Slot(item_ids=group.item_ids, tokens=group.tokens, budget_tokens=budget, ceiling_tokens=budget)
-        above = Above(level=group.level, replaces=group.batch_ids, carried=carried, min_shown=min_shown)
-        try:
-            made = await digesting.make(slot, items, await numbers.next(), {}, above=above)
-        except DigestRefused:
-            break
-        smaller = made.record.digest_token_count < group.tokens
-        if smaller and carried <= {(one.cls, one.text) for part in made.shown for one in part}:
-            return made
-        digesting.hold_again(before)
-    digesting.hold_again(before)
-    return None
-
-
-# What a pass came to so far: its batches, and all that the next one depends on. Copied, to come back to it.
-
-
-Batch = tuple[Made, list[ContextItem]]
-
-
-@dataclass(kw_only=True)
-class PassState:
-    """Batches made, and what became of the slots that they were made of."""
-
-    standing: dict[str, bool]
-    """Batch or item -> whether it stands in the context."""
-    made: list[Batch] = field(default_factory=list[Batch])
-    copies: list[tuple[ContextItem, str]] = field(default_factory=list[tuple[ContextItem, str]])
-    """Fetched copies with the pointer that each becomes (L13)."""
-    refused: list[str] = field(default_factory=list[str])
-    """Items that no digest could shrink."""
-    outcomes: list[Outcome] = field(default_factory=list[Outcome])
-    slots: dict[str, Slot] = field(default_factory=dict[str, Slot])
-    """Batch id -> what it was made of; none for one of level 2."""
-    freed: list[str] = field(default_factory=list[str])
-    """Ids of batches that were taken out again: nothing was written under them, so the next ones have them."""
-    given_way: int = 0
-    """Results that leave pointers for the target, so that others can be digested."""
-
-    def copy(self) -> PassState:
-        """The same, which stays as it is now."""
-        return PassState(
-            standing=dict(self.standing),
-            made=list(self.made),
-            copies=list(self.copies),
-            refused=list(self.refused),
-            outcomes=list(self.outcomes),
-            slots=dict(self.slots),
-            freed=list(self.freed),
-            given_way=self.given_way,
-        )
-
-    def add(self, made: Made, items: Iterable[ContextItem], slot: Slot | None = None) -> None:
-        """A batch that stands from now on."""
-        self.standing[made.record.batch_id] = True
-        self.made.append((made, list(items)))
-        if slot is not None:
-            self.slots[made.record.batch_id] = slot
-
-    def take_out(self, names: Collection[str]) -> list[Batch]:
-        """The batches of these ids, which stand no more. Their outcomes and slots are left to the caller."""
-        gone = [(made, items) for made, items in self.made if made.record.batch_id in names]
-        self.made = [(made, items) for made, items in self.made if made.record.batch_id not in names]
-        self.freed = sorted({*self.freed, *(made.record.batch_id for made, _ in gone if not made.adopted)})
-        for made, _ in gone:
-            self.standing.pop(made.record.batch_id, None)
-        return gone
-
-    def with_dependents(self, names: Collection[str]) -> set[str]:
-        """These batches, and those that leave specifics to them, however far."""
-        away = set(names)
-        for made, _ in self.made:  # in order: a batch refers to earlier ones only
-            if away & made.record.specifics.holders.keys():
-                away.add(made.record.batch_id)
-        return away
-
-    def freed_tokens(self, items: Mapping[str, ContextItem]) -> int:
-        """Tokens that the context is shorter by, digests of a higher level aside."""
-        return sum(
-            sum(items[name].tokens for name in one.item_ids) - one.digest_tokens
-            for one in self.outcomes
-            if one.digest_tokens is not None
-        )
-
-    def saved_by(self, names: Collection[str]) -> int:
-        """Tokens that batches of this pass save."""
-        return sum(
-            made.record.original_token_count - made.record.digest_token_count
-            for made, _ in self.made
-            if made.record.batch_id in names
-        )
 
 
 def _in_order(slots: Sequence[Slot]) -> list[Slot]:
@@ -365,9 +184,9 @@ class Batches:
         try:
             named = named or (self.state.freed.pop(0) if self.state.freed else await self._numbers.next())
             if slot.arguments:
-                made = await self._pointers.arguments(fresh, named)
+                made = await asyncio.to_thread(self._pointers.arguments, fresh, named)
             elif slot.repeated:
-                made = await self._pointers.repeated(fresh, self._planner.facts.repeats, named)
+                made = await asyncio.to_thread(self._pointers.repeated, fresh, self._planner.facts.repeats, named)
             else:
                 made = await self._digesting.make(slot, fresh, named, self.state.standing)
         except DigestRefused:

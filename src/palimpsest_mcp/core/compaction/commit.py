@@ -16,7 +16,8 @@ from ...ports.store import Entry
 from ...text.specifics.delimited import fields_apart
 from ..batch import Made, original_text, reserve_numbers
 from ..dependencies import ContentCounter, Dependencies
-from ..offloaded import Offloaded, keep_status
+from ..offloaded import keep_status
+from ..search import Search
 from ..sessions import Sessions
 from .digests import Sources
 from .pointers import pointer_record
@@ -68,14 +69,14 @@ async def archive_and_commit(
     named = {batch.batch_id for one in decided for batch in one.batches if batch.mode != "copy"}
     done = tuple(one for one in batches if decide is None or one.record.batch_id in named)
     if done:
-        await deps.store.search.add(await asyncio.to_thread(_entries, Offloaded(deps, sessions), info, done))
+        await deps.store.search.add(await asyncio.to_thread(_entries, Search(deps, sessions), info, done))
         if decide is not None:
             await keep_status(deps, sessions, info)
     return Committed(fold, done)
 
 
-def _entries(offloaded: Offloaded, info: SessionInfo, batches: Sequence[Made]) -> list[Entry]:
-    return [entry for one in batches for entry in offloaded.entries(info, one.record, one.texts)]
+def _entries(search: Search, info: SessionInfo, batches: Sequence[Made]) -> list[Entry]:
+    return [entry for one in batches for entry in search.entries(info, one.record, one.texts)]
 
 
 def unchanged(fold: Fold, one: ContextItem) -> bool:
@@ -161,23 +162,15 @@ class Keeper:
     ) -> tuple[Kept, ...]:
         """Archive what has no record, flushed and read back. Returns every record that the context stands on, old ones
         among them, in batch order."""
-        old, made = await self._all(info, shown, counter, reason)
+        old, made = await self.rest(info, shown, counter, reason=reason)
         before = await asyncio.to_thread(self._read_again, old)
         return tuple(sorted((*before, *made), key=lambda kept: kept.record.batch_id))
 
-    async def rest(self, info: SessionInfo, shown: View, counter: ContentCounter, *, reason: Reason) -> None:
-        """The same, but for the old records, which are not read again."""
-        await self._all(info, shown, counter, reason)
-
-    async def _all(
-        self, info: SessionInfo, shown: View, counter: ContentCounter, reason: Reason
+    async def rest(
+        self, info: SessionInfo, shown: View, counter: ContentCounter, *, reason: Reason
     ) -> tuple[list[OffloadRecord], tuple[Kept, ...]]:
-        here = {one.item.id for one in shown.items}
-        old = [
-            record
-            async for record in self._deps.store.archive.records(self._sessions.key(info))
-            if any(item.id in here for item in record.items)
-        ]
+        """The same, but for the old records, which are not read again: they come first."""
+        old = await self._of(info, {one.item.id for one in shown.items})
         known = {(item.id, item.sha256) for record in old for item in record.items}
         new = [one for one in shown.items if _is_evidence(one) and (one.item.id, one.item.sha256) not in known]
         made = await self.made(info, new, counter, reason=reason)
@@ -198,16 +191,20 @@ class Keeper:
         names = await reserve_numbers(
             self._deps, self._sessions, info, len(groups), pass_id=f"keep-{self._deps.random_hex(6)}"
         )
-        return tuple(await asyncio.to_thread(self._made, info, list(zip(names, groups, strict=True)), counter, reason))
+
+        def kept() -> tuple[Kept, ...]:
+            named = zip(names, groups, strict=True)
+            return tuple(self._kept(info, name, group, counter, reason) for name, group in named)
+
+        return await asyncio.to_thread(kept)
 
     async def records(self, info: SessionInfo, items: Collection[str]) -> tuple[Kept, ...]:
         """The records that hold any of these items."""
-        found = [
-            record
-            async for record in self._deps.store.archive.records(self._sessions.key(info))
-            if any(item.id in items for item in record.items)
-        ]
-        return tuple(await asyncio.to_thread(self._read_again, found))
+        return tuple(await asyncio.to_thread(self._read_again, await self._of(info, items)))
+
+    async def _of(self, info: SessionInfo, items: Collection[str]) -> list[OffloadRecord]:
+        records = self._deps.store.archive.records(self._sessions.key(info))
+        return [record async for record in records if any(item.id in items for item in record.items)]
 
     def _read_again(self, records: Sequence[OffloadRecord]) -> list[Kept]:
         return [
@@ -225,15 +222,6 @@ class Keeper:
     def specifics_of(self, text: str) -> frozenset[Specific]:
         """What a redacted text holds, without the keys: a summary may name a value in other words."""
         return frozenset(Specific(span.cls, span.text) for span in self._deps.registry.spans(fields_apart(text)))
-
-    def _made(
-        self,
-        info: SessionInfo,
-        groups: Sequence[tuple[str, list[ContextItem]]],
-        counter: ContentCounter,
-        reason: Reason,
-    ) -> list[Kept]:
-        return [self._kept(info, name, items, counter, reason) for name, items in groups]
 
     def _kept(
         self, info: SessionInfo, batch_id: str, items: list[ContextItem], counter: ContentCounter, reason: Reason

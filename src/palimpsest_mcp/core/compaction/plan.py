@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,7 +14,8 @@ from ...context.budgets import GROWTH
 from ...context.fold import Fold, batch_number
 from ...context.judge import Facts
 from ...context.meter import ratio_of
-from ...context.plan import Outcome, Said, enough_tokens, goal_tokens, lasting_tokens, plan, replan
+from ...context.occasion import Said
+from ...context.plan import Outcome, enough_tokens, goal_tokens, lasting_tokens, plan, replan
 from ...context.strategies import STRATEGIES, Strategy, under
 from ...context.view import standing_holders
 from ...models.events import SessionInfo
@@ -204,7 +206,7 @@ class Planner:
         }
         self.records = records
         self.parts = standing_parts(fold, records)
-        await self.digesting.look_around(self.measurement.view.items, records, committed)
+        await asyncio.to_thread(self.digesting.look_around, self.measurement.view.items, records, committed)
 
     def standing_records(self) -> list[OffloadRecord]:
         """Those whose digests are in the context."""

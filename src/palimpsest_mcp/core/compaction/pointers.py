@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 
 from ...context.arguments import first_line, long_strings, notes
@@ -16,7 +15,6 @@ from ...models.events import SessionInfo
 from ...models.items import content_sha256, content_text
 from ...models.plans import ContextItem
 from ...models.records import (
-    ArchivedItem,
     DigestLine,
     DigestRequest,
     DigestSource,
@@ -25,7 +23,7 @@ from ...models.records import (
     Verification,
 )
 from ...ports.text import Redacted
-from ..batch import Made, archived_item
+from ..batch import Made, archived, masks_in
 from ..dependencies import ContentCounter, Dependencies
 from .digests import Sources
 
@@ -38,7 +36,7 @@ _BRACKETS = str.maketrans("[]", "()")
 
 
 class Pointers:
-    """Makes the batches of one pass that leave without a digest. Nothing is written."""
+    """Makes the batches of one pass that leave without a digest. Nothing is written; not for the event loop."""
 
     def __init__(
         self, deps: Dependencies, info: SessionInfo, counter: ContentCounter, sources: Sources, reason: Reason
@@ -49,15 +47,12 @@ class Pointers:
         self._sources = sources
         self._reason: Reason = reason
 
-    async def arguments(self, items: Sequence[ContextItem], batch_id: str) -> Made:
+    def arguments(self, items: Sequence[ContextItem], batch_id: str) -> Made:
         """Calls with notes in the place of their long arguments; those that would not be shorter are not in it.
 
         Raises:
             DigestRefused: none would be.
         """
-        return await asyncio.to_thread(self._arguments, items, batch_id)
-
-    def _arguments(self, items: Sequence[ContextItem], batch_id: str) -> Made:
         stands: dict[str, str] = {}
         tokens: dict[str, int] = {}
         shapes: dict[str, str] = {}
@@ -77,7 +72,7 @@ class Pointers:
             raise DigestRefused("No call would be shorter.", next="Leave these calls as they are.")
         return self._made(left, batch_id, shapes, tokens, stands)
 
-    async def repeated(self, items: Sequence[ContextItem], why: Mapping[str, str], batch_id: str) -> Made:
+    def repeated(self, items: Sequence[ContextItem], why: Mapping[str, str], batch_id: str) -> Made:
         """Results that a later one says again, or that are no longer true, each under a pointer that says so.
 
         Args:
@@ -86,9 +81,6 @@ class Pointers:
         Raises:
             DigestRefused: the pointers would not be shorter.
         """
-        return await asyncio.to_thread(self._repeated, items, why, batch_id)
-
-    def _repeated(self, items: Sequence[ContextItem], why: Mapping[str, str], batch_id: str) -> Made:
         said = {one.item.id: self._deps.masked(why[one.item.id]).translate(_BRACKETS) for one in items}
         made = self._made(items, batch_id, said)
         if made.record.digest_token_count >= sum(one.item.tokens for one in items):
@@ -178,26 +170,17 @@ def pointer_record(
     ]
     parts = ["\n".join([part, *(line.text for line in said)]) for part, said in zip(parts, lines, strict=True)]
     parts[0] = f"{header(request, counts, 0, shows=any(lines))}\n{parts[0]}"
-    archived: list[ArchivedItem] = []
-    start = 0
-    for one, part in zip(items, parts, strict=True):
-        size = tokens.get(one.item.id, counter.count(part))
-        archived.append(archived_item(one, (start, start + len(part)), part, size))
-        start += len(part) + 2
-    redaction: dict[str, int] = {}
-    for text in masked:
-        for kind, count in text.counts.items():
-            redaction[kind] = redaction.get(kind, 0) + count
-    whole = "\n\n".join(parts)
+    sizes = [tokens.get(one.item.id, counter.count(part)) for one, part in zip(items, parts, strict=True)]
+    archive_items, whole = archived(items, parts, sizes)
     return OffloadRecord(
         ts=deps.now(),
         session_id=info.session_id,
         batch_id=batch_id,
         reason=reason,
-        items=tuple(archived),
+        items=archive_items,
         digest_replacing_inline=whole,
         original_token_count=sum(one.tokens for one in items),
-        digest_token_count=sum(item.digest_tokens for item in archived),
+        digest_token_count=sum(sizes),
         digest_sha256=content_sha256(whole),
         mode="pointer",
         batch_key=content_sha256(f"{digester} {[(one.item.id, one.item.sha256) for one in items]}"),
@@ -206,7 +189,7 @@ def pointer_record(
         digester=digester,
         verification=Verification(passed=True, checks=("pointer",)),
         specifics=counts,
-        redaction=dict(sorted(redaction.items())),
+        redaction=masks_in(masked),
         counter=counter.name,
     )
 

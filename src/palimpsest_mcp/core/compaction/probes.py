@@ -23,8 +23,8 @@ from ...models.events import SessionInfo
 from ...models.items import Item, content_text
 from ...models.llm import JudgeQuestion
 from ...models.plans import ContextItem, Policy
+from ...models.probes import JudgedProbes, ProbeReport
 from ...models.records import OffloadRecord
-from ...models.reports import JudgedProbes, ProbeReport
 from ...ports.text import Judge, Redactor
 from ..batch import original_text
 from ..dependencies import Dependencies

@@ -10,7 +10,7 @@ from ...context.budgets import MIN_BUDGET_TOKENS
 from ...context.strategies import Compressed, compression
 from ...memory.probes.grade import LEAST_ASKED
 from ...models.plans import ContextItem, Plan, Slot
-from ...models.reports import ProbeReport
+from ...models.probes import ProbeReport
 from ..batch import Made
 from ..dependencies import Dependencies
 from .batches import Batches, Kept

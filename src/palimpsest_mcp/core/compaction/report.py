@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -18,8 +19,9 @@ from ...models.host_table import HostNote, how_to_apply
 from ...models.llm import Spent
 from ...models.plans import Verdict
 from ...models.records import ClassCount, RecordCount, SpecificCounts
-from ...models.reports import LAST_PASS, BatchReport, Measured, Part, Report, Status, Usage
+from ...models.reports import BatchReport, Measured, Part, Report, Status, Usage
 from ...models.text import counted, verb
+from ...models.views import LAST_PASS
 from ...text.tokens.windows import prices_of, rates_of
 from ..batch import beside
 from ..measure import Measurement
@@ -307,34 +309,24 @@ def _in_input_tokens(spent: Spent, model: str) -> float:
     return spent.tokens_in + _OUTPUT_PRICE * spent.tokens_out
 
 
-def total(counts: Iterable[SpecificCounts]) -> SpecificCounts:
+def total(counts: Sequence[SpecificCounts]) -> SpecificCounts:
     """The sum over batches."""
-    sums: Counter[str] = Counter()
-    by_class: dict[str, Counter[str]] = {}
-    held: dict[str, Counter[str]] = {}
-    records: dict[str, Counter[str]] = {}
-    wanted: dict[str, Counter[str]] = {}
-    for one in counts:
-        for name in ("total", "shown", "elsewhere", "left_out", "factored", "redacted"):
-            sums[name] += getattr(one, name)
-        for holder, classes in one.held.items():
-            held.setdefault(holder, Counter()).update(classes)
-        for kind, record in one.records.items():
-            records.setdefault(kind, Counter()).update(msgspec.structs.asdict(record))
-        for words, record in one.wanted.items():
-            wanted.setdefault(words, Counter()).update(msgspec.structs.asdict(record))
-        for cls, count in one.by_class.items():
-            by_class.setdefault(cls, Counter()).update(msgspec.structs.asdict(count))
+    names = ("total", "shown", "elsewhere", "left_out", "factored", "redacted")
+    held = _added(one.held for one in counts)
     return SpecificCounts(
-        total=sums["total"],
-        shown=sums["shown"],
-        elsewhere=sums["elsewhere"],
-        left_out=sums["left_out"],
-        factored=sums["factored"],
-        redacted=sums["redacted"],
-        by_class={cls: ClassCount(**count) for cls, count in sorted(by_class.items())},
-        holders={holder: classes.total() for holder, classes in sorted(held.items())},
-        held={holder: dict(sorted(classes.items())) for holder, classes in sorted(held.items())},
-        records={kind: RecordCount(**count) for kind, count in sorted(records.items())},
-        wanted={words: RecordCount(**count) for words, count in sorted(wanted.items())},
+        **{name: sum(getattr(one, name) for one in counts) for name in names},
+        by_class={cls: ClassCount(**count) for cls, count in _added(one.by_class for one in counts).items()},
+        holders={holder: classes.total() for holder, classes in held.items()},
+        held={holder: dict(sorted(classes.items())) for holder, classes in held.items()},
+        records={kind: RecordCount(**count) for kind, count in _added(one.records for one in counts).items()},
+        wanted={words: RecordCount(**count) for words, count in _added(one.wanted for one in counts).items()},
     )
+
+
+def _added(rows: Iterable[Mapping[str, Any]]) -> dict[str, Counter[str]]:
+    """The counts of every name, added up over rows."""
+    found: dict[str, Counter[str]] = {}
+    for row in rows:
+        for name, counts in row.items():
+            found.setdefault(name, Counter()).update(msgspec.to_builtins(counts))
+    return dict(sorted(found.items()))

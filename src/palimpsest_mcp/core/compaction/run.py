@@ -18,8 +18,9 @@ from ...models.advice import Advice, step
 from ...models.events import Replaced, SessionInfo, SummarizationEvent, Unshrinkable
 from ...models.llm import Spent
 from ...models.plans import ContextItem, Plan
+from ...models.probes import ProbeReport
 from ...models.records import OffloadRecord
-from ...models.reports import AskedFor, ProbeReport
+from ...models.reports import AskedFor
 from ..batch import Made, beside
 from ..dependencies import ContentCounter, Dependencies
 from ..measure import Measurement

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from ...models.items import Item
-from ...models.reports import ProbeType
+from ...models.probes import ProbeType
 
 # What a probe is, and what originals it is made from.
 

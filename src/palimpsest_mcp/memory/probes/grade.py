@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 import msgspec
 
 from ...models.items import Item
-from ...models.reports import MAX_FAILED, FailedProbe, ProbeCount, ProbeReport, ProbeState, net_share
+from ...models.probes import MAX_FAILED, FailedProbe, ProbeCount, ProbeReport, ProbeState, net_share
 from ...models.text import counted
 from .answers import TYPES, Original, Probe, Stays, probe, stood_whole
 from .questions import Texts, conversation_probes, distractors, result_probes

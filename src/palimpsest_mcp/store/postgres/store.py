@@ -12,7 +12,7 @@ from pathlib import Path
 from ...errors import PalimpsestError
 from ...models.events import SessionKey
 from ...models.maintenance import BackupReport, Forgotten, Migration
-from ...models.reports import StatusNote
+from ...models.views import StatusNote
 from ...ports.store import DiskUse, Flaw, Tombstones
 from ...ports.text import RandomHex
 from ..copy_store import copy_store

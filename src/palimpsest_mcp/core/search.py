@@ -1,0 +1,134 @@
+"""Search in what was dropped: index it, find it by its words."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Sequence
+
+from ..errors import InvalidArgument, RecordDamaged
+from ..models.events import SessionInfo
+from ..models.records import ArchivedItem, OffloadRecord
+from ..models.text import plain_line
+from ..models.views import Hit
+from ..ports.store import Entry
+from .batch import original_text
+from .batch_rows import TITLE_CHARACTERS, about, target_of
+from .dependencies import Dependencies
+from .sessions import Sessions
+
+MAX_QUERY_CHARACTERS = 1_000
+MAX_HITS = 100
+ARGUMENT_CHARACTERS = 400
+"""Of one argument of a call; a longer one is content."""
+
+
+class Search:
+    """Search in the archive of one principal's sessions, redacted."""
+
+    def __init__(self, deps: Dependencies, sessions: Sessions) -> None:
+        self._deps = deps
+        self._sessions = sessions
+
+    async def find(
+        self, query: str, *, info: SessionInfo | None = None, project: str | None = None, limit: int = 10
+    ) -> tuple[Hit, ...]:
+        """Archived items that hold the query's words, best first.
+
+        Raises:
+            InvalidArgument: the query is empty or too long, or the limit is out of range.
+        """
+        if not query.strip() or len(query) > MAX_QUERY_CHARACTERS:
+            raise InvalidArgument(
+                f"A query has 1 to {MAX_QUERY_CHARACTERS:,} characters, not {len(query.strip()):,}.",
+                next="Search for a few words of the lost text.",
+            )
+        if not 1 <= limit <= MAX_HITS:
+            raise InvalidArgument(f"limit is 1 to {MAX_HITS}, not {limit}.", next="Give one of these numbers.")
+        info = info or await self._sessions.only()
+        scope = await self._sessions.reach(info) if info else None
+        principal, search, matches = self._deps.principal, self._deps.store.search, None
+        if scope is None:
+            matches = await search.find_everywhere(query, principal=principal, project=project, limit=limit)
+        if matches is None:
+            for owner in await self._behind(scope):
+                await self.index(owner)
+            ids = None if scope is None else [owner.session_id for owner in scope]
+            matches = await search.find(query, principal=principal, session_ids=ids, project=project, limit=limit)
+        handles = {match.session_id: match.handle for match in matches if match.handle}
+        if scope is None:
+            scope = await self._infos({match.session_id for match in matches} - handles.keys())
+        handles |= {owner.session_id: owner.handle for owner in scope}
+        return tuple(
+            Hit(
+                session_id=match.session_id,
+                handle=handles.get(match.session_id, ""),
+                batch_id=match.batch_id,
+                item_id=match.item_id,
+                snippet=self._deps.surface.text(match.snippet),
+                score=match.score,
+                tool_name=match.tool_name,
+                title=match.title,
+                ts=match.ts,
+                line=match.line,
+                offset=match.offset,
+            )
+            for match in matches
+        )
+
+    async def _behind(self, scope: Sequence[SessionInfo] | None) -> Sequence[SessionInfo]:
+        """Sessions to be indexed before all of them are searched, or those in scope."""
+        ids = None if scope is None else [owner.session_id for owner in scope]
+        names = await self._deps.store.search.behind(self._deps.principal, ids)
+        if scope is not None:
+            return scope if names is None else [owner for owner in scope if owner.session_id in names]
+        return await self._sessions.all() if names is None else await self._infos(names)
+
+    async def _infos(self, names: Collection[str]) -> list[SessionInfo]:
+        found = await self._deps.store.ledger.infos(names, self._deps.principal)
+        return sorted(found, key=lambda one: one.session_id)
+
+    async def index(self, info: SessionInfo) -> None:
+        """Add the batches that the search index lacks: it is a cache, and may have been deleted."""
+        fold = await self._sessions.fold(info)
+        batches = [name for name, batch in fold.decided.batches.items() if batch.state != "purged"]
+        for batch_id in sorted(await self._deps.store.search.lacking(self._deps.principal, info.session_id, batches)):
+            try:
+                record = await self._deps.store.archive.get(self._sessions.key(info), batch_id)
+            except RecordDamaged:
+                continue  # verify reports it; the rest must still be found
+            if record is not None:
+                await self._deps.store.search.add(await asyncio.to_thread(self.entries, info, record))
+
+    def entries(self, info: SessionInfo, record: OffloadRecord, texts: Sequence[str] = ()) -> list[Entry]:
+        """What the index gets of a record: redacted text with the words that name it.
+
+        `texts`: of its originals, redacted, where they are at hand.
+        """
+        originals = [original_text(item) for item in record.items]
+        if not texts:
+            texts = [one.text for one in self._deps.redactor.redact_all(originals)]
+        return [
+            Entry(
+                session_id=info.session_id,
+                batch_id=record.batch_id,
+                item_id=self._deps.masked(item.id),
+                text=text,
+                named=self._deps.masked(_words_that_name(item)),
+                tool_name=self._deps.masked(item.tool_name),
+                title=plain_line(self._deps.masked(about(item)), TITLE_CHARACTERS),
+                ts=item.ts or record.ts,
+                lines_stand=text.count("\n") == original.count("\n"),
+                places_stand=text == original,
+                principal=self._deps.principal,
+                project=info.project,
+            )
+            for item, original, text in zip(record.items, originals, texts, strict=True)
+        ]
+
+
+def _words_that_name(item: ArchivedItem) -> str:
+    """Tool, title, address and the arguments of the call, those too long to name anything left out."""
+    args = [
+        value for value in (item.args or {}).values() if isinstance(value, str) and len(value) <= ARGUMENT_CHARACTERS
+    ]
+    return " ".join(filter(None, dict.fromkeys((item.tool_name, item.title, item.url, target_of(item), *args))))
