@@ -25,8 +25,8 @@ from ..ports.text import Redactor
 from .batch import original_text
 from .batch_rows import row_of, row_without_record
 from .copies import Copies
+from .cursors import Page, page_of
 from .dependencies import ContentCounter, Dependencies
-from .paging import Page, page_of
 from .sessions import Sessions
 from .surface import named_by_mark
 

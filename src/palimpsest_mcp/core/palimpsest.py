@@ -21,12 +21,12 @@ from ..ports.store import Store
 from ..ports.text import Clock, RandomHex
 from ..settings.settings import Settings
 from ..store.scratch import ScratchStore
+from .cursors import Page, page_from, start_of
 from .dependencies import Dependencies
 from .exchange import Exchange
 from .handoff_files import clean_handoffs
 from .notices import Notices, SessionRows
 from .offloaded import Offloaded
-from .paging import Page, page_from, start_of
 from .palimpsest_archive import RestoreMethods, StoreMethods, SummaryMethods
 from .palimpsest_context import CompactMethods, RecordMethods
 from .palimpsest_looks import LookMethods

@@ -15,9 +15,9 @@ from ..models.reports import Saved
 from ..models.summaries import AnchoredSummary, SummaryUpdate
 from ..models.views import BatchView, Hit, Restored, Undone
 from . import policies
+from .cursors import Page
 from .measure import measured
 from .offloaded import OffloadedNow, saved_by
-from .paging import Page
 from .parts import Facade
 from .record import admit_name, admit_statements
 from .search import Search

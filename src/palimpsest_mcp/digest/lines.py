@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 from ..models.records import LineKind
 from .blocks import Block, escaped
-from .item import DEEP, PLACE, Item
+from .item import DEEP, Item
 from .notation import CUT, Heads
 from .pieces import joined
 from .rank import tokens_of
+from .runs import PLACE
 
 FEW = 10
 """Lines that are alike below which they may stand as they are, where few of them are shown."""

@@ -8,7 +8,7 @@ from itertools import islice
 
 import msgspec
 
-from ..core import paging
+from ..core import cursors
 from ..errors import InvalidArgument
 from ..models.text import counted, shown
 from ..text.redaction.patterns import BadPattern, compiled_now, literal
@@ -129,7 +129,7 @@ def fence_mark(texts: Sequence[str], random_hex: Callable[[int], str]) -> str:
 
 def cursor_at(offset: int) -> str:
     """An opaque cursor for a place in a list."""
-    return paging.cursor_at("at", offset)
+    return cursors.cursor_at("at", offset)
 
 
 def offset_of(cursor: str) -> int:
@@ -138,7 +138,7 @@ def offset_of(cursor: str) -> int:
     Raises:
         InvalidArgument: it is none of ours.
     """
-    return paging.place_of("at", cursor, "Call again without cursor to start at the first page.")
+    return cursors.place_of("at", cursor, "Call again without cursor to start at the first page.")
 
 
 # The parts of an original that a caller picks.
