@@ -20,9 +20,9 @@ from .budgets import (
     suffices,
     units_of,
 )
-from .forget import same_bytes
 from .judge import Facts, judge, newest_kept
 from .strategies import DEFAULT, STRATEGIES, Strategy, limit_of
+from .versions import same_bytes
 
 PRESSED_ITEMS, PRESSED_TOKENS = 9, 8_000
 """Items a batch, where a target gives digests less than the policy's share, and more of small ones up to so

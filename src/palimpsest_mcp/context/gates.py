@@ -12,7 +12,8 @@ from urllib.parse import urlsplit, urlunsplit
 from ..models.plans import ContextItem, Gate, Policy
 from ..models.text import counted
 from ..text.specifics.cues import ASKS, CRITERIA, DECIDED, PREFERS
-from .forget import WORK_MESSAGES, Result, Scene, cures, forgettable, is_result
+from .forget import cures, forgettable
+from .scene import WORK_MESSAGES, Result, Scene, is_result
 
 UNSURE = "nothing shows that it may be forgotten"
 GUIDELINE_FILES = ("SKILL.md", "AGENTS.md", "CLAUDE.md", "GEMINI.md", ".cursorrules", "copilot-instructions.md")

@@ -13,9 +13,10 @@ from ..errors import InvalidArgument
 from ..models.items import Item
 from ..models.plans import ContextItem, Gate, Policy, Verdict
 from .arguments import is_list, long_strings
-from .forget import CONVERSATION, is_result, kind_under, may_leave, never_leaves, newest_versions, repeated
 from .gates import gates
+from .scene import CONVERSATION, is_result, kind_under, may_leave, never_leaves
 from .strategies import Scorer, scores
+from .versions import newest_versions, repeated
 
 Grade: TypeAlias = Literal["protected", "keep", "free"]
 

@@ -14,7 +14,8 @@ import msgspec
 
 from ..models.plans import ContextItem, Policy
 from ..text.specifics.cues import DECIDED
-from .forget import Result, Scene, cures, forgettable
+from .forget import cures, forgettable
+from .scene import Result, Scene
 
 # One scorer for the strategies that do not go by age alone: what scores least leaves first.
 

@@ -11,7 +11,8 @@ from typing import Any, cast
 import msgspec
 
 from ...context.fold import Fold
-from ...context.forget import Scene, forgettable
+from ...context.forget import forgettable
+from ...context.scene import Scene
 from ...context.view import View
 from ...digest.notation import expanded, with_columns
 from ...digest.proof import without_prose
