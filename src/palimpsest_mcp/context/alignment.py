@@ -9,7 +9,9 @@ import msgspec
 
 from ..models.events import Applied, Gone, Observation, Seen
 from ..models.items import Item, content_text
-from .fold import Fold, ItemState, Parts, is_placeholder, part_owner
+from .decided import Parts, part_owner
+from .fold import Fold
+from .observed import ItemState, is_placeholder
 
 Position = tuple[int, int]
 _START: Position = (-1, 0)

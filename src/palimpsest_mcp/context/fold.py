@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias, TypeVar
 
 import msgspec
@@ -17,188 +17,20 @@ from ..models.events import (
     HostCompacted,
     LossAccepted,
     LossTold,
-    Pinned,
-    PolicySet,
     PurgedEvent,
     Reinstated,
     Replaced,
-    ReplacedBatch,
-    ReplacedItem,
-    Reserved,
     Seen,
-    Unpinned,
     Unshrinkable,
     UsageSeen,
 )
-from ..models.items import Content, Item, content_text
-from ..models.probes import ProbeReport
-from ..models.views import BatchState
+from ..models.items import Item
+from .decided import Decided, Replacement
+from .observed import ItemState, Position, Rows, UsageFields, stamp
 from .tally import Share, Tally, TallySums, share_of
 from .tombstones import is_gone, item_without
 
-# Texts that hosts put in the place of a result they cleared or cut: never a fuller version of it (L4).
-
-
-MARKERS = (
-    "[Old tool result content cleared]",
-    "[cleared]",
-    "[cleared to save context]",
-    "<persisted-output>",
-    "[Tool result omitted]",
-    "[tool output truncated]",
-)
-"""First words of known placeholders (Claude Code, Anthropic context editing, LangChain), compared without case."""
-MAX_CHARACTERS = 4_000
-"""A longer text is a result that happens to begin like one. Claude Code's preview of a spilled result has 2 KB."""
-
-_TOO_LONG = ("error: result (", "exceeds maximum allowed tokens", 200)
-"""Claude Code's words in the place of an MCP result that it put into a file: how they begin, and what soon follows."""
-_LOWERED = tuple(marker.lower() for marker in MARKERS)
-
-
-def is_placeholder(content: Content | None) -> bool:
-    """Whether a host's text only stands for a result."""
-    if content is None:
-        return True
-    if isinstance(content, str) and (len(content) > MAX_CHARACTERS or content[:1] not in "[<E \n"):
-        return False
-    text = content_text(content)
-    if len(text) > MAX_CHARACTERS:
-        return False
-    text = text.lstrip().lower()
-    begins, follows, within = _TOO_LONG
-    return text.startswith(_LOWERED) or (text.startswith(begins) and follows in text[:within])
-
-
-Position: TypeAlias = tuple[int, int]
-Stamp: TypeAlias = tuple[int, str, int]
-"""(clock, writer, n): a total order in which a later import stands after all that it had read."""
-
 _E = TypeVar("_E", bound=Event)
-
-
-def stamp(event: Event) -> Stamp:
-    """Where an observation stands among the others, whatever the wall clock said."""
-    return event.clock, event.w, event.n
-
-
-Parts: TypeAlias = dict[str, dict[str, str]]
-"""Hash of a digest part -> item id -> batch id. Two short results may well have parts with equal text."""
-
-
-def part_owner(
-    parts: Mapping[str, Mapping[str, str]], part_sha256: str, item_id: str, taken: Collection[str] = ()
-) -> tuple[str, str] | None:
-    """(batch id, item id) that a part's text stands for: the item of this id, else the first that is not taken."""
-    owners = parts.get(part_sha256, {})
-    if item_id in owners:
-        return owners[item_id], item_id
-    return next(((batch, name) for name, batch in owners.items() if name not in taken), None)
-
-
-class Replacement(msgspec.Struct, frozen=True, gc=False):
-    """What stands for an item by our latest decision."""
-
-    batch: ReplacedBatch
-    item: ReplacedItem
-    rev: int
-
-
-class Batch(msgspec.Struct, gc=False):
-    """A committed batch as later decisions left it."""
-
-    info: ReplacedBatch
-    rev: int
-    ts: str
-    agent: str
-    reason: str = ""
-    state: BatchState = "replaced"
-    """`replaced`, `superseded`, `reinstated` or `purged`."""
-    purged_items: tuple[str, ...] = ()
-    last_row: int = -1
-    """Newest message that the context held when it left; -1: not written down."""
-
-
-class ItemState(msgspec.Struct, gc=False):
-    """Everything observed of one item."""
-
-    seen: Seen | dict[str, Seen] | None = None
-    """The one sighting of nearly every item; by hash the newest of each where its bytes were others once."""
-    moved: Seen | Applied | Gone | None = None
-    """The newest that says whether it is in the host's list."""
-    applied: Applied | None = None
-    fetched_at: int | None = None
-    """Assistant messages in the context when it was last handed out."""
-
-    @property
-    def versions(self) -> Mapping[str, Seen]:
-        """Hash -> newest sighting of those bytes."""
-        seen = self.seen
-        return {seen.item.sha256: seen} if isinstance(seen, Seen) else seen or {}
-
-    def see(self, event: Seen) -> None:
-        """Take in a sighting, and let go of an older one of the same bytes."""
-        versions = self.versions
-        known = versions.get(event.item.sha256)
-        if known is None or stamp(known) < stamp(event):
-            self._put(event, alone=len(versions) == (known is not None))
-
-    def replace(self, known: Seen, event: Seen) -> None:
-        """Put another sighting of the same bytes in the place of one, and keep nothing of that."""
-        self._put(event, alone=len(self.versions) == 1)
-        self.moved = event if self.moved is known else self.moved
-
-    def _put(self, event: Seen, *, alone: bool) -> None:
-        self.seen = event if alone else {**self.versions, event.item.sha256: event}
-
-    @property
-    def present(self) -> bool:
-        """Whether it is in the host's list."""
-        return self.moved is not None and not isinstance(self.moved, Gone)
-
-    def move(self, event: Seen | Applied | Gone) -> None:
-        """Take in what says whether it is in the host's list."""
-        if _place(event) > _place(self.moved):
-            self.moved = event
-
-    @property
-    def current(self) -> Item:
-        """The bytes that count: the newest fuller version; a placeholder only when there is nothing else (L4)."""
-        if isinstance(self.seen, Seen):
-            return self.seen.item
-        versions = self.versions.values()
-        full = [seen for seen in versions if not is_placeholder(seen.item.content)]
-        return max(full or versions, key=stamp).item
-
-
-def _place(event: Seen | Applied | Gone | None) -> tuple[Stamp, bool, str]:
-    if event is None:
-        return (-1, "", 0), False, ""
-    return stamp(event), not isinstance(event, Gone), event.why if isinstance(event, Gone) else ""
-
-
-class UsageFields(msgspec.Struct):
-    """The newest known value of each number that was reported, each on its own."""
-
-    used: UsageSeen | None = None
-    window: UsageSeen | None = None
-    model: UsageSeen | None = None
-    host: UsageSeen | None = None
-    beside: UsageSeen | None = None
-    notice: UsageSeen | None = None
-
-
-class Rows(msgspec.Struct):
-    """The newest known messages around the items of one agent."""
-
-    newest: Envelope
-    by_row: dict[int, tuple[Stamp, str]] = {}
-
-    def messages(self) -> list[str] | None:
-        """JSON text of every message in order; None when one is missing."""
-        rows = [self.by_row.get(row) for row in range(self.newest.total_rows)]
-        return None if None in rows else [row[1] for row in rows if row is not None]
-
 
 MANY = 256
 """So many events at a time are summed when they are all in: summing one by one replays the decisions for each."""
@@ -292,21 +124,6 @@ def items_of(event: Event) -> Iterable[str]:
     if isinstance(event, Reinstated):
         return [*event.item_ids, *(item.id for batch in event.stands for item in batch.items)]
     return ()
-
-
-def replacement_of(item_id: str, events: Iterable[Event]) -> Replacement | None:
-    """What stands for one item, by all events that name it; revisions that occur once."""
-    decisions = [event for event in events if isinstance(event, Replaced | Reinstated)]
-    found: Replacement | None = None
-    for decision in sorted(decisions, key=lambda one: one.rev):
-        if isinstance(decision, Reinstated) and item_id in decision.item_ids:
-            found = None
-        batches = decision.batches if isinstance(decision, Replaced) else decision.stands
-        for batch in batches:
-            for item in batch.items:
-                if item.id == item_id:
-                    found = Replacement(batch, item, decision.rev)
-    return found
 
 
 class Fold:
@@ -604,102 +421,6 @@ class Fold:
         if self._decided is None:
             self._decided = Decided(self._by_rev[rev] for rev in sorted(self._by_rev))
         return self._decided
-
-
-class Decided:
-    """Decisions, replayed one after the other."""
-
-    def __init__(self, decisions: Iterable[Decision]) -> None:
-        self.replacements: dict[str, Replacement] = {}
-        self.batches: dict[str, Batch] = {}
-        self.parts: Parts = {}
-        """Every part ever committed (L7)."""
-        self.pinned: set[str] = set()
-        self.policy: dict[str, Any] | None = None
-        self.last_number = 0
-        """Highest batch number reserved or used (L11)."""
-        self.last_pass_rev = 0
-        self.last_pass_row = -1
-        """Newest message at the last pass; -1 unknown."""
-        self.last_probes: ProbeReport | None = None
-        """Of the last pass that asked any."""
-        self.purged_batches: set[str] = set()
-        """Batches of which nothing can be given back."""
-        self.purged: bool = False
-        """The whole session."""
-        self.reinstated_at: dict[str, int] = {}
-        """Item id -> assistant messages in the context when it came back."""
-        for decision in decisions:
-            self.apply(decision)
-
-    def apply(self, decision: Decision) -> None:
-        """One more, of a higher revision than all before it."""
-        if isinstance(decision, Replaced):
-            self._replace(decision)
-        elif isinstance(decision, Reinstated):
-            self._reinstate(decision)
-        elif isinstance(decision, Pinned):
-            self.pinned.update(decision.item_ids)
-        elif isinstance(decision, Unpinned):
-            self.pinned.difference_update(decision.item_ids)
-        elif isinstance(decision, PolicySet):
-            self.policy = decision.policy
-        elif isinstance(decision, Reserved):
-            self.last_number = max(self.last_number, decision.first + decision.count - 1)
-        else:
-            self._purge(decision)
-
-    def _purge(self, decision: PurgedEvent) -> None:
-        self.purged = self.purged or decision.whole
-        for batch_id in decision.batch_ids:
-            if not decision.item_ids:
-                self.purged_batches.add(batch_id)
-            if batch := self.batches.get(batch_id):
-                batch.purged_items += decision.item_ids
-                if not decision.item_ids or {item.id for item in batch.info.items} <= {*batch.purged_items}:
-                    batch.state = "purged"
-                    self.purged_batches.add(batch_id)
-
-    def _replace(self, decision: Replaced) -> None:
-        if decision.reason != "at_birth":  # one result on its way in is no pass over the context
-            self.last_pass_rev, self.last_pass_row = decision.rev, decision.last_row
-        if decision.probes is not None and decision.probes.total:
-            self.last_probes = decision.probes
-        for info in decision.batches:
-            if info.mode != "copy":
-                self.batches[info.batch_id] = Batch(
-                    info, decision.rev, decision.ts, decision.agent, decision.reason, last_row=decision.last_row
-                )
-                self.last_number = max(self.last_number, batch_number(info.batch_id))
-            for item in info.items:
-                self.replacements[item.id] = Replacement(info, item, decision.rev)
-                self.parts.setdefault(item.part_sha256, {})[item.id] = info.batch_id
-            for old in info.replaces:
-                if batch := self.batches.get(old):
-                    batch.state = "superseded"
-
-    def _reinstate(self, decision: Reinstated) -> None:
-        for item_id in decision.item_ids:
-            self.replacements.pop(item_id, None)
-            self.reinstated_at[item_id] = decision.assistant_messages
-        for batch in self.batches.values():
-            ids = {item.id for item in batch.info.items}
-            if batch.state == "replaced" and ids and not ids & self.replacements.keys():
-                batch.state = "reinstated"
-        for info in decision.stands:
-            self.batches[info.batch_id].state = "replaced"
-            self.replacements.update({item.id: Replacement(info, item, decision.rev) for item in info.items})
-
-
-def batch_number(batch_id: str) -> int:
-    """7 for `offload_0007`; 0 for anything else."""
-    digits = batch_id.removeprefix("offload_")
-    return int(digits) if digits != batch_id and digits.isascii() and digits.isdigit() else 0
-
-
-def batch_id(number: int) -> str:
-    """`offload_0007` for 7."""
-    return f"offload_{number:04d}"
 
 
 def _newest(one: _E | None, other: _E) -> _E:

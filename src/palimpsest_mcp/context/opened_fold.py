@@ -19,7 +19,9 @@ from ..models.events import (
     Seen,
     UsageSeen,
 )
-from .fold import Fold, FoldSums, ItemState, ReadEvents, Replacement, items_of, replacement_of
+from .decided import Replacement, replacement_of
+from .fold import Fold, FoldSums, ReadEvents, items_of
+from .observed import ItemState
 from .tally import Tally
 
 KEPT_STATES = 4_096

@@ -10,7 +10,8 @@ import msgspec
 from ..models.items import Item
 from ..models.reports import Saved
 from ..models.views import StatusNote
-from .fold import Batch, Fold
+from .decided import Batch
+from .fold import Fold
 from .view import item_of, passes
 
 

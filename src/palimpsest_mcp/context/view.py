@@ -12,7 +12,9 @@ from ..models.items import Item
 from ..models.plans import ContextItem
 from ..models.records import SpecificCounts
 from .alignment import part_hash
-from .fold import Batch, Fold, ItemState, batch_number
+from .decided import Batch, batch_number
+from .fold import Fold
+from .observed import ItemState
 
 
 class View:

@@ -10,7 +10,8 @@ from typing import Any, Protocol, cast
 import msgspec
 from msgspec.structs import replace
 
-from ..context.fold import Fold, batch_id, batch_number
+from ..context.decided import batch_id, batch_number
+from ..context.fold import Fold
 from ..models.events import Reserved, SessionInfo
 from ..models.items import Content, Item, Specific, content_sha256, content_text
 from ..models.plans import ContextItem

@@ -9,7 +9,8 @@ from typing import Any, cast
 
 import msgspec
 
-from ..context.fold import Batch, Fold
+from ..context.decided import Batch
+from ..context.fold import Fold
 from ..models.events import Seen, SessionInfo
 from ..models.items import Content, content_sha256
 from ..models.records import ArchivedItem, OffloadRecord

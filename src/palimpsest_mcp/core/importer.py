@@ -16,7 +16,8 @@ import aiofiles
 import msgspec
 
 from ..context.alignment import align, part_hash
-from ..context.fold import Fold, UsageFields, is_placeholder
+from ..context.fold import Fold
+from ..context.observed import UsageFields, is_placeholder
 from ..context.tombstones import row_without
 from ..context.view import View, view
 from ..errors import FileMissing, FileWrongShape, InvalidArgument

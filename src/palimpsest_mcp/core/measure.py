@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import msgspec
 
 from ..context.alignment import may_be_part, part_hash
-from ..context.fold import Fold, UsageFields
+from ..context.fold import Fold
 from ..context.meter import Numbers, explained, measure, signals
+from ..context.observed import UsageFields
 from ..context.view import View
 from ..models.events import SessionInfo, UsageSeen
 from ..models.host_table import HostNote, host_note, how_to_apply

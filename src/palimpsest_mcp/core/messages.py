@@ -14,7 +14,8 @@ import msgspec
 
 from ..context.alignment import may_be_part, part_hash
 from ..context.arguments import long_strings
-from ..context.fold import Fold, part_owner
+from ..context.decided import part_owner
+from ..context.fold import Fold
 from ..context.tombstones import PURGED, PURGED_ROW
 from ..errors import NotRestorable, Purged
 from ..hosts.detect import parse_value, rewrap, transcripts

@@ -10,10 +10,11 @@ from contextlib import suppress
 
 import msgspec
 
-from ..context.fold import Fold, UsageFields
+from ..context.fold import Fold
 from ..context.gates import gates
 from ..context.judge import judge
 from ..context.meter import breakdown, stays
+from ..context.observed import UsageFields
 from ..context.plan import PREPARE, Candidates, candidates
 from ..context.view import View
 from ..errors import PalimpsestError

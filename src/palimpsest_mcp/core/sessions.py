@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from ..context.fold import Fold, FoldSums, Parts
+from ..context.decided import Parts
+from ..context.fold import Fold, FoldSums
 from ..context.opened_fold import OpenedFold
 from ..context.view import View, view
 from ..errors import InvalidArgument, RevConflict, SessionUnknown, StoreUnusable

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from ..context.fold import Fold, stamp
+from ..context.fold import Fold
 from ..context.meter import cache_cost
+from ..context.observed import stamp
 from ..context.savings import sizes
 from ..context.view import passes
 from ..models.events import (

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from ...context.fold import UsageFields
+from ...context.observed import UsageFields
 from ...errors import InvalidArgument, LockTimeout
 from ...hosts.claude_code.rows import MESSAGE_ROWS, block_ids
 from ...hosts.claude_code.tail import News, Tail, forked_from, tokens_after_compaction

@@ -10,7 +10,8 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from ...context.fold import Fold, UsageFields
+from ...context.fold import Fold
+from ...context.observed import UsageFields
 from ...errors import PalimpsestError
 from ...hosts.actions import action_of
 from ...hosts.claude_code.hooks import tool_response

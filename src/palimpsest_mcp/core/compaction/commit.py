@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from ...context.fold import Fold, is_placeholder
+from ...context.fold import Fold
+from ...context.observed import is_placeholder
 from ...context.view import View
 from ...models.events import Replaced, ReplacedBatch, ReplacedItem, SessionInfo
 from ...models.items import Specific, content_sha256

@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 
 from ...context.budgets import GROWTH
-from ...context.fold import Fold, batch_number
+from ...context.decided import batch_number
+from ...context.fold import Fold
 from ...context.judge import Facts
 from ...context.meter import ratio_of
 from ...context.occasion import Said
