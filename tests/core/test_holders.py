@@ -10,7 +10,7 @@ import pytest
 
 from palimpsest_mcp.core.compaction.higher_levels import left_to
 from palimpsest_mcp.core.palimpsest import Palimpsest
-from palimpsest_mcp.digest.proof import shown_in
+from palimpsest_mcp.digest.verdict import shown_in
 from palimpsest_mcp.models.items import Specific
 from palimpsest_mcp.models.views import BatchView
 

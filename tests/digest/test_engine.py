@@ -18,9 +18,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from palimpsest_mcp.digest.engine import ExtractiveDigester
-from palimpsest_mcp.digest.proof import PartCheck, check_part, facts_of, recount, shown_in, turns, violations
+from palimpsest_mcp.digest.proof import PartCheck, check_part, facts_of, turns
 from palimpsest_mcp.digest.records import plain
 from palimpsest_mcp.digest.source_facts import cut_at
+from palimpsest_mcp.digest.verdict import recount, shown_in, violations
 from palimpsest_mcp.errors import DigestRefused
 from palimpsest_mcp.models.items import Specific
 from palimpsest_mcp.models.records import Digest, DigestLine, DigestPart, DigestRequest, SpecificCounts, Visible

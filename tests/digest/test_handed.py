@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from palimpsest_mcp.digest.blocks import escaped
 from palimpsest_mcp.digest.manifest import prose_lines, prose_note
-from palimpsest_mcp.digest.proof import recount, without_prose
 from palimpsest_mcp.digest.prose import HandedDigester
 from palimpsest_mcp.digest.records import plain
+from palimpsest_mcp.digest.verdict import recount, without_prose
 from palimpsest_mcp.errors import DigestRefused
 from palimpsest_mcp.models.records import Digest, DigestRequest, Prose
 

@@ -11,19 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palimpsest_mcp.digest.notation import Heads
-from palimpsest_mcp.digest.proof import (
-    PartCheck,
-    check_part,
-    counted,
-    facts_of,
-    prose_violation,
-    recount,
-    settle,
-    shared,
-    shown_in,
-    violations,
-)
+from palimpsest_mcp.digest.proof import PartCheck, check_part, facts_of, prose_violation
 from palimpsest_mcp.digest.source_facts import Facts
+from palimpsest_mcp.digest.verdict import counted, recount, settle, shared, shown_in, violations
 from palimpsest_mcp.models.items import Specific
 from palimpsest_mcp.models.records import DigestLine, DigestPart, DigestSource, SpecificCounts
 from palimpsest_mcp.text.specifics.registry import DefaultRegistry

@@ -11,7 +11,7 @@ import pytest
 
 from palimpsest_mcp.core.messages import CompactedMessages
 from palimpsest_mcp.core.palimpsest import Palimpsest
-from palimpsest_mcp.digest.proof import without_prose
+from palimpsest_mcp.digest.verdict import without_prose
 from palimpsest_mcp.errors import PassInProgress
 from palimpsest_mcp.settings.settings import Settings
 

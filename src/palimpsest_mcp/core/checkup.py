@@ -211,7 +211,7 @@ def _recounted(deps: Dependencies, info: SessionInfo, fold: Fold, record: Offloa
     purged = batch is not None and (batch.state == "purged" or batch.purged_items)
     if record.registry != deps.registry.version or purged or any(item.result is None for item in record.items):
         return []
-    from ..digest.proof import recount
+    from ..digest.verdict import recount
     from .compaction.higher_levels import source_of
 
     masked = deps.redactor.redact_all([original_text(item) for item in record.items])

@@ -42,10 +42,11 @@ from .manifest import BRIEF_ITEM, header, item_note
 from .notation import Heads
 from .outline import Ask, outline, unshown
 from .pieces import Spot
-from .proof import CHECKS, PartCheck, check_part, counted, settle, shared, shown_specifics, violations
+from .proof import PartCheck, check_part
 from .rank import Need, called, holds, names_in
 from .records import STATE, Record, Table
 from .study import Marked, Studies, Study, shapes_of
+from .verdict import CHECKS, counted, settle, shared, shown_specifics, violations
 
 _PARTS = 32
 """Parts that are kept, with what their checks found, of one text."""

@@ -27,6 +27,11 @@ LEFT = re.compile(r"\[columns left out: (.*?)(?: and ([0-9]{1,6}) more)?\]")
 NAMES = "[names] "
 """Names that nothing above shows; at the end `…` where there are more of them."""
 SLOT = re.compile(r"<([0-9]{1,3})>")
+PROSE_NOTE = re.compile(r"\[summary by .*, wording not verified: (\d{1,4}) lines?\]")
+NOTE = re.compile(
+    r"\[(?:[^\n]* · )?all of it: restore_batch \S+ \S+\]|\[item \d[^\n]*\](?<!but:\])|" + PROSE_NOTE.pattern
+)
+"""What we say of a result, and of somebody else's wording: it shows nothing."""
 _RUN = re.compile(r"([0-9]{1,18})–([0-9]{1,18})")
 
 

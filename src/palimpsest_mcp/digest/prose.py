@@ -19,8 +19,9 @@ from ..text.languages import word_lists
 from .blocks import escaped
 from .engine import Attempt, ExtractiveDigester
 from .manifest import prose_note
-from .proof import PROSE_SHARE, prose_violation
+from .proof import prose_violation
 from .records import plain
+from .verdict import PROSE_SHARE
 
 # Texts that are no summary: errors of an API or a program, refusals. One of these must never become a digest.
 #

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self, cast
 from mcp.types import CallToolResult, TextContent
 from pydantic import BaseModel, ConfigDict, Field
 
-from ..digest.proof import PROSE_SHARE
+from ..digest.verdict import PROSE_SHARE
 from ..models.advice import in_form
 from ..models.records import SpecificCounts
 from ..models.reports import BatchReport, Report, Saved, Usage, in_counts, in_lines, in_request

@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import msgspec
 
 from ...context.budgets import least_budget
-from ...digest.proof import shown_in
 from ...digest.rank import holds
+from ...digest.verdict import shown_in
 from ...models.events import SessionInfo
 from ...models.items import Action, Item, Specific, content_sha256, content_text
 from ...models.plans import ContextItem, Policy, Slot

@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Collection, Mapping, Sequence
 
 from ...context.budgets import Group
-from ...digest.proof import facts_of, shown_in
+from ...digest.proof import facts_of
+from ...digest.verdict import shown_in
 from ...errors import DigestRefused
 from ...models.items import Specific, content_text
 from ...models.plans import ContextItem, Slot

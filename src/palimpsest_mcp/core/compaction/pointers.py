@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from ...context.arguments import first_line, long_strings, notes
 from ...digest.engine import outcome_lines
 from ...digest.manifest import header, item_note, lines_of
-from ...digest.proof import check_part, counted, facts_of
+from ...digest.proof import check_part, facts_of
 from ...digest.study import Study
+from ...digest.verdict import counted
 from ...errors import DigestRefused
 from ...hosts.pieces import with_arguments
 from ...models.events import SessionInfo

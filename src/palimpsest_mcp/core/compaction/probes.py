@@ -15,7 +15,7 @@ from ...context.forget import forgettable
 from ...context.scene import Scene
 from ...context.view import View
 from ...digest.notation import expanded, with_columns
-from ...digest.proof import without_prose
+from ...digest.verdict import without_prose
 from ...memory.probes.answers import Original, Probe, Searched, Stays
 from ...memory.probes.grade import PASS, Asked, Graded, ask, concerned, grade, report, untrusted, worst
 from ...memory.probes.questions import Texts

@@ -6,7 +6,7 @@ import hashlib
 import time
 from collections.abc import Mapping, Sequence
 
-from ...digest.proof import PROSE_SHARE
+from ...digest.verdict import PROSE_SHARE
 from ...errors import InvalidArgument
 from ...models.llm import Spent, WriteRequest, Written
 from ...models.plans import Slot
