@@ -20,7 +20,20 @@ from typing import Any
 from measuring import table
 
 from palimpsest_mcp.context import fit
-from palimpsest_mcp.digest import blocks, engine, fill, item, lines, outline, pieces, rank, source, study, templates
+from palimpsest_mcp.digest import (
+    blocks,
+    engine,
+    fill,
+    item,
+    lines,
+    outline,
+    pieces,
+    rank,
+    runs,
+    source,
+    study,
+    templates,
+)
 from palimpsest_mcp.digest.readers import READERS
 from palimpsest_mcp.digest.records import Kind
 
@@ -127,13 +140,17 @@ ROWS: dict[str, list[Change]] = {
     "fill._AS": [(fill, "_AS", 0)],
     "item.DEEP": [(item, "DEEP", 1)],
     "item._OUTER": [(item, "_OUTER", 0.0)],
-    "item._PASSAGE": [(item, "_PASSAGE", 1)],
-    "item._FULL_LINE": [(item, "_FULL_LINE", NEVER)],
-    "item._HALF_LINE": [(item, "_HALF_LINE", NEVER)],
-    "item._TOLD_TOGETHER": [(item, "_TOLD_TOGETHER", 0)],
-    "item._FEW_POINTS": [(item, "_FEW_POINTS", 0)],
-    "item._SPOKEN": [(item, "_SPOKEN", frozenset())],
+    "runs._PASSAGE": [(runs, "_PASSAGE", 1)],
+    "runs.FULL_LINE": [(runs, "FULL_LINE", NEVER), (item, "FULL_LINE", NEVER)],
+    "runs.HALF_LINE": [(runs, "HALF_LINE", NEVER), (item, "HALF_LINE", NEVER)],
+    "runs._TOLD_TOGETHER": [(runs, "_TOLD_TOGETHER", 0)],
+    "runs._FEW_POINTS": [(runs, "_FEW_POINTS", 0)],
+    "runs.SPOKEN_KINDS": [(runs, "SPOKEN_KINDS", frozenset()), (item, "SPOKEN_KINDS", frozenset())],
+    "runs._ORDERED": [(runs, "_ORDERED", frozenset())],
+    "item._SHORT_TABLE": [(item, "_SHORT_TABLE", 0)],
     "fill._NAMES": [(fill, "_NAMES", 0)],
+    "fill._NAMES_SHARE": [(fill, "_NAMES_SHARE", NEVER)],
+    "fill._NAMES_LEAST": [(fill, "_NAMES_LEAST", 0)],
     "item.OUTCOMES": [(item, "OUTCOMES", 0)],
     "item._NO_TEMPLATES": [(item, "_NO_TEMPLATES", frozenset())],
     "lines._NESTED": [(lines, "_NESTED", frozenset())],
@@ -222,7 +239,19 @@ ROWS: dict[str, list[Change]] = {
     **{f"reader {one.name} off": _reader(one.name) for one in READERS},
 }
 """What is taken away -> how."""
-MODULES = (rank, fill, item, lines, pieces, blocks, templates, engine, source, study)  # fit and outline: a few of each
+MODULES = (
+    rank,
+    fill,
+    item,
+    runs,
+    lines,
+    pieces,
+    blocks,
+    templates,
+    engine,
+    source,
+    study,
+)  # fit and outline: a few of each
 
 
 _made: list[Session] = []

@@ -4,6 +4,7 @@ says so."""
 from __future__ import annotations
 
 import itertools
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -145,6 +146,38 @@ async def test_where_no_digests_fit_the_window_pointers_do(p: Palimpsest) -> Non
     assert {one.mode for one in report.batches} == {"pointer"}
     assert any(note.startswith("no digests that fit the window passed their probes") for note in report.notes)
     assert await p.expand_messages(done.messages, session_id="s") == imported(100)
+
+
+async def test_where_digests_pass_their_probes_and_do_not_fit_the_window_pointers_do(p: Palimpsest) -> None:
+    """A request above the window is refused by the provider, however good the digests in it are."""
+    words = [
+        "harbour",
+        "crane",
+        "pilot",
+        "ledger",
+        "tide",
+        "berth",
+        "customs",
+        "manifest",
+        "lantern",
+        "rope",
+        "winch",
+        "anchor",
+        "cargo",
+        "quay",
+        "buoy",
+        "keel",
+    ]
+    messages = imported(100)
+    for n, message in enumerate(messages[2::2]):
+        drawn = random.Random(n)
+        message["content"][0]["content"] = "\n".join(
+            f"The {drawn.choice(words)} near the {drawn.choice(words)} was seen by the {drawn.choice(words)} and then left."
+            for _ in range(60)
+        )
+    report = (await p.compact_messages(messages, session_id="s", model="gpt-5", window_tokens=9_000)).report
+    assert report.after.ratio is not None and report.after.ratio <= 1.0
+    assert {one.mode for one in report.batches} == {"pointer"}
 
 
 async def test_pointers_alone_are_what_opaque_is_for(p: Palimpsest) -> None:

@@ -32,9 +32,9 @@ _FEW_ROWS = 12
 be."""
 _NAMES = 5
 """Tokens of `[names]` with its line break and the mark that there are more."""
-_NAMES_SHARE = 0.25
-"""Of the room, at most, for bare names: a line says what they are for. With 0.12 a twelfth of what is needed later goes
-out of view, with this nothing."""
+_NAMES_SHARE, _NAMES_LEAST = 0.25, 40
+"""Of the room, at most, for bare names, and the tokens that they may take for each result where that is less: a line says
+what they are for. With 0.12 alone a twelfth of what is needed later goes out of view, with 0.25 nothing."""
 _OWN = 0.6
 """Of a result's part of the room, so much may go to the row that says what it is."""
 _WORTH = 0.0005
@@ -116,6 +116,7 @@ class Filling:
         if wanted is None:
             self._begin(room)
         ranked = self._ranking()
+        most_names = max(_NAMES_SHARE * room, _NAMES_LEAST * len(self._items))
         steps = self._steps(ranked) if wanted is None else []
         heap: list[_Entry] = []
         gone = {(n, one) for n, item in enumerate(self._items) for out in (item.taken, item.banned) for one in out}
@@ -161,7 +162,7 @@ class Filling:
                     heappush(heap, (now, n, number))
                     gone.discard(key)
                 continue
-            fits = self.spent + cost <= room and not (name and self._names_spent + cost > _NAMES_SHARE * room)
+            fits = self.spent + cost <= room and not (name and self._names_spent + cost > most_names)
             if fits != steps[step][2]:  # from here on it goes another way than before
                 del steps[step:]
                 steps.append((now, cost, fits))

@@ -197,11 +197,11 @@ class _Pass:
         return first
 
     def _crushed(self) -> bool:
-        """Whether so much stayed raw, because digests as small as the target asks for said too little, that the
-        context is still above the trigger: the next request would only come to the same."""
+        """Whether the context would not even fit the window; or so much stayed raw, because digests as small as the
+        target asks for said too little, that it is still above the trigger: the next request would come to the same."""
         told, rules = self._request.options, self._request.rules
         free = not (told.plan_id or told.digests or self._batches.refusal) and rules.prefer_compact_over_drop
-        return free and self._probes.kept_raw > 0 and self._left() > rules.offload_trigger_token_ratio
+        return free and self._left() > (rules.offload_trigger_token_ratio if self._probes.kept_raw else 1.0)
 
     def _left(self) -> float:
         """Share of the window that the context would take; 0 where no window is known."""
@@ -224,6 +224,7 @@ class _Pass:
         trigger = self._request.rules.offload_trigger_token_ratio
         asked = self._request.options.target or self._request.rules.offload_target_token_ratio
         tries = [(share, "") for share in ((asked + trigger) / 2, trigger) if share > asked]
+        raw = self._probes.kept_raw > 0
         for target, strategy in [*tries, (trigger, POINTERS)]:
             best = self._left()
             if best <= (1.0 if strategy else trigger):
@@ -236,7 +237,8 @@ class _Pass:
             found = await planner.first()
             if found.status == "planned" and (strategy or found.predicted_tokens <= found.target_tokens):
                 found = await self._work_out(found)
-            if self._left() < best:
+            # Where nothing stayed raw, pointers say less than digests and are worth it only where the context fits then.
+            if self._left() < best and (raw or not strategy or self._left() <= 1.0):
                 self._spent += kept[1].wording.spent
                 kept = self._planner, self._batches, self._probes, found
                 self._notes = [POINTERS_SAID if strategy else ROOM_SAID.format(asked=asked, target=target)]
