@@ -150,29 +150,12 @@ async def test_where_no_digests_fit_the_window_pointers_do(p: Palimpsest) -> Non
 
 async def test_where_digests_pass_their_probes_and_do_not_fit_the_window_pointers_do(p: Palimpsest) -> None:
     """A request above the window is refused by the provider, however good the digests in it are."""
-    words = [
-        "harbour",
-        "crane",
-        "pilot",
-        "ledger",
-        "tide",
-        "berth",
-        "customs",
-        "manifest",
-        "lantern",
-        "rope",
-        "winch",
-        "anchor",
-        "cargo",
-        "quay",
-        "buoy",
-        "keel",
-    ]
+    words = ("harbour", "crane", "pilot", "ledger", "tide", "berth", "customs", "manifest", "lantern", "rope", "winch")
     messages = imported(100)
     for n, message in enumerate(messages[2::2]):
         drawn = random.Random(n)
         message["content"][0]["content"] = "\n".join(
-            f"The {drawn.choice(words)} near the {drawn.choice(words)} was seen by the {drawn.choice(words)} and then left."
+            f"The {drawn.choice(words)} near the {drawn.choice(words)} was seen by the {drawn.choice(words)} and left."
             for _ in range(60)
         )
     report = (await p.compact_messages(messages, session_id="s", model="gpt-5", window_tokens=9_000)).report

@@ -237,7 +237,7 @@ class _Pass:
             found = await planner.first()
             if found.status == "planned" and (strategy or found.predicted_tokens <= found.target_tokens):
                 found = await self._work_out(found)
-            # Where nothing stayed raw, pointers say less than digests and are worth it only where the context fits then.
+            # Where nothing stayed raw, pointers say less than digests: they stand only where the context fits then.
             if self._left() < best and (raw or not strategy or self._left() <= 1.0):
                 self._spent += kept[1].wording.spent
                 kept = self._planner, self._batches, self._probes, found
