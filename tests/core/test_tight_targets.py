@@ -161,6 +161,7 @@ async def test_where_digests_pass_their_probes_and_do_not_fit_the_window_pointer
     report = (await p.compact_messages(messages, session_id="s", model="gpt-5", window_tokens=9_000)).report
     assert report.after.ratio is not None and report.after.ratio <= 1.0
     assert {one.mode for one in report.batches} == {"pointer"}
+    assert any(note.startswith("digests would not fit the window, so pointers") for note in report.notes)
 
 
 async def test_pointers_alone_are_what_opaque_is_for(p: Palimpsest) -> None:

@@ -35,10 +35,8 @@ from .prove import prove, refuse_too_much
 POINTERS = "opaque"
 """The strategy that leaves pointers, which fit where no digest does."""
 ROOM_SAID = "digests small enough for {asked:.0%} failed their probes; these are made for {target:.0%}"
-POINTERS_SAID = (
-    "no digests that fit the window passed their probes, so pointers stand there; all of it "
-    "comes back with restore_batch"
-)
+POINTERS_SAID = "{why}, so pointers stand there; all of it comes back with restore_batch"
+FAILED_SAID, LARGE_SAID = "no digests that fit the window passed their probes", "digests would not fit the window"
 
 
 @dataclass(kw_only=True)
@@ -241,7 +239,9 @@ class _Pass:
             if self._left() < best and (raw or not strategy or self._left() <= 1.0):
                 self._spent += kept[1].wording.spent
                 kept = self._planner, self._batches, self._probes, found
-                self._notes = [POINTERS_SAID if strategy else ROOM_SAID.format(asked=asked, target=target)]
+                why = FAILED_SAID if raw else LARGE_SAID
+                said = POINTERS_SAID.format(why=why) if strategy else ROOM_SAID.format(asked=asked, target=target)
+                self._notes = [said]
             else:
                 self._spent += self._batches.wording.spent
                 self._planner, self._batches, self._probes, _ = kept

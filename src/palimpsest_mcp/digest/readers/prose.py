@@ -46,7 +46,7 @@ _COMMAND = re.compile(
 _FIRST_COMMAND, _FIRST_TO_TYPE = 5, 8.0
 """Lines of the first command of a manual, and what each is worth: whoever read it came to type it."""
 _COMMANDS, _TO_TYPE, _MORE_TO_TYPE = 8, 3.0, 1.6
-"""Lines of commands that he came for, what each is worth, and one of those after them."""
+"""Lines of commands that a reader wants beside it, what each is worth, and one of those after them."""
 _ORDER = re.compile(
     r"\b(?:MUST(?: NOT)?|SHALL(?: NOT)?|MANDATORY|REQUIRED|NEVER|ALWAYS|CRITICAL|D(?:O|o) NOT|DON'T|FORBIDDEN)\b"
 )
