@@ -192,6 +192,48 @@ async def test_an_append_that_reads_on_gives_what_other_servers_wrote_and_a_repa
     await other.aclose()
 
 
+async def test_an_append_to_what_was_read_before_writes_nothing_where_it_is_gone_or_was_purged(
+    cluster: Cluster, tmp_path: Path, tenant: str
+) -> None:
+    from palimpsest_mcp.store.postgres.store import PgStore
+
+    mine, other = (PgStore(cluster.url(), home=tmp_path, tenant=tenant) for _ in range(2))
+    await other.ledger.observe(S1, [applied(0)])
+    never = SessionKey("never")
+    assert await other.ledger.observe_known(never, [applied(1)], (await other.ledger.read(never)).cursor) is None
+    cursor = (await mine.ledger.look(S1))[1].cursor
+    await other.ledger.observe(S1, [applied(7)])
+    page = await mine.ledger.observe_known(S1, [applied(1)], cursor)
+    assert page is not None and [getattr(one, "item_id", "") for one in page.events] == ["i7", "i1"]
+    await other.bury(S1, ["i1"], under_way=False)
+    assert await mine.ledger.observe_known(S1, [applied(2)], page.cursor) is None
+    owner: Any = await asyncpg_connected(cluster, tenant)
+    await owner.execute("delete from palimpsest.session where tenant = $1", tenant)
+    await owner.close()
+    assert await mine.ledger.observe_known(S1, [applied(3)], page.cursor) is None
+    assert (await other.ledger.look(S1))[0] is None, "no session came to be"
+    await mine.aclose()
+    await other.aclose()
+
+
+async def test_an_append_to_what_was_read_before_whose_answer_is_lost_is_there_once(
+    cluster: Cluster, tmp_path: Path, tenant: str
+) -> None:
+    from palimpsest_mcp.store.postgres.store import PgStore
+
+    wire = Wire(cluster.port)
+    async with wire.listening() as port:
+        store = PgStore(cluster.url(port=port), home=tmp_path, tenant=tenant, connections=1, waits_s=(0.0, 0.01, 0.1))
+        await store.ledger.observe(S1, [applied(0)])
+        cursor = (await store.ledger.look(S1))[1].cursor
+        wire.cut = 1
+        page = await store.ledger.observe_known(S1, [applied(1)], cursor)
+        assert wire.were_cut == 1
+        assert page is not None
+        assert [getattr(one, "item_id", "") for one in (await store.ledger.read(S1)).events] == ["i0", "i1"]
+        await store.aclose()
+
+
 async def asyncpg_connected(cluster: Cluster, tenant: str) -> Any:
     """The owner of the tables, who sees all of the tenant."""
     import asyncpg

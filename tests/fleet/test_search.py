@@ -211,7 +211,7 @@ async def test_a_search_over_all_sessions_asks_the_database_no_oftener_when_ther
     assert trips[-2:] == trips[2:4], trips
 
 
-async def test_a_check_of_the_ratio_asks_the_database_twice_and_its_answer_knows_the_handle_without(
+async def test_a_check_of_the_ratio_asks_the_database_once_and_its_answer_knows_the_handle_without(
     cluster: Cluster, tmp_path: Path, tenant: str
 ) -> None:
     from palimpsest_mcp.store.postgres.store import PgStore
@@ -226,11 +226,28 @@ async def test_a_check_of_the_ratio_asks_the_database_twice_and_its_answer_knows
                 for name in ("s", handle):
                     wire.trips = 0
                     await p.check_context_ratio(name, used_tokens=9_000 + number, window_tokens=64_000)
-                    assert wire.trips <= 2 or not number, "the session with what is new of it, and the note"
+                    assert wire.trips <= 1 or not number, "the note, which gives what others wrote"
                     wire.trips = 0
                     assert p.handle_of(name) == handle and wire.trips == 0
                     await p.check_context_ratio(name, used_tokens=9_000 + number, window_tokens=64_000)
                     assert wire.trips <= 1, "nothing is noted twice"
+
+
+async def test_what_is_told_of_a_window_counts_from_what_others_recorded_meanwhile(
+    cluster: Cluster, tmp_path: Path, tenant: str
+) -> None:
+    other = opened(cluster, tmp_path / "other", tenant)
+    async with Palimpsest.open(tmp_path, store=opened(cluster, tmp_path, tenant)) as p:
+        await p.compact_messages(messages(), session_id="s", **PASS)
+        await p.check_context_ratio("s", used_tokens=7_000, window_tokens=64_000)
+        async with Palimpsest.open(tmp_path / "other", store=other) as theirs:
+            await theirs.record_items("s", [{"role": "user", "content": "and what of the invoice? " * 40}])
+            told = await p.check_context_ratio("s", used_tokens=9_000, window_tokens=64_000)
+            again = await theirs.check_context_ratio("s")
+            assert (told.used.value, again.used.value) == (9_000, 9_000), "what others recorded is part of it"
+            await theirs.purge("s", (await theirs.list_offloaded("s"))[0].batch_id, dry_run=False)
+            told = await p.check_context_ratio("s", used_tokens=9_100, window_tokens=64_000)
+            assert (await theirs.check_context_ratio("s")).used == told.used
 
 
 async def test_lists_and_searches_ask_the_database_as_often_when_there_is_more(

@@ -143,6 +143,29 @@ async def tell(
         fold: just opened, so that the store need not be asked again.
     """
     fold = fold if fold is not None else await sessions.opened(info)
+    event = await _news(deps, sessions, info, asked, fold)
+    return fold if event is None else await sessions.observe(info, [event], durable=False)
+
+
+async def tell_held(
+    deps: Dependencies, sessions: Sessions, name: str, asked: PassOptions
+) -> tuple[SessionInfo, Fold] | None:
+    """The same in one trip to the store, of a session that this process holds; None where that cannot be, and where
+    there is nothing new to keep.
+
+    What others wrote meanwhile is in the fold; `tell` then says where among it this was said.
+    """
+    held = sessions.held(name)
+    event = None if held is None else await _news(deps, sessions, held[0], asked, held[1])
+    if held is None or event is None:
+        return None
+    fold = await sessions.observe_held(held[0], [event])
+    return None if fold is None else (held[0], fold)
+
+
+async def _news(
+    deps: Dependencies, sessions: Sessions, info: SessionInfo, asked: PassOptions, fold: Fold
+) -> UsageSeen | None:
     known = fold.usage.get("", UsageFields())
     _, shown = await sessions.view(info, deps.counter_for(asked.model or deps.model), fold)
     event = UsageSeen(
@@ -153,9 +176,7 @@ async def tell(
         used_source="argument" if asked.used_tokens is not None else "",
         row=shown.last_row if asked.used_tokens is not None else -1,
     )
-    if not _is_news(known, event):
-        return fold
-    return await sessions.observe(info, [event], durable=False)
+    return event if _is_news(known, event) else None
 
 
 def _is_news(known: UsageFields, event: UsageSeen) -> bool:

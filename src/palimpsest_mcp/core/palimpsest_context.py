@@ -20,7 +20,7 @@ from ..ports.host import HostContext
 from . import importer, policies, record
 from . import notices as context
 from .importer import import_context
-from .measure import measured, tell
+from .measure import measured, tell, tell_held
 from .parts import Facade
 from .record import admit, admit_items, admit_list, admit_name, admit_new
 
@@ -301,7 +301,10 @@ class RecordMethods(Facade):
             found = await importer.read_file(Path(transcript_path), form="claude-code")
             parsed = importer.parsed(found, self._deps.kind_by_tool)
         told = (used_tokens, window_tokens, transcript_path)
-        opened = await self._sessions.known_opened(session_id)  # once for all of it: of a database each look is a trip
+        # Once for all of it: of a database each look is a trip.
+        alone = parsed is None and not policy
+        opened = await tell_held(self._deps, self._sessions, session_id, asked) if alone else None
+        opened = opened or await self._sessions.known_opened(session_id)
         if opened is not None:
             info, fold = opened
         elif any(value not in (None, "") for value in told):

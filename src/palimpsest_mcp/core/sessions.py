@@ -52,6 +52,7 @@ class _Begun(NamedTuple):
     cursor: object
     new: int
     """So many events came since its checkpoint."""
+    info: SessionInfo | None = None
 
 
 _NOTHING = _Begun(None, None, 0)
@@ -145,6 +146,15 @@ class Sessions:
                 return self._met(name, info), await self._taken_in(info, begun, page)
         info = await self.known(name)
         return None if info is None else (info, await self.opened(info))
+
+    def held(self, name: str) -> tuple[SessionInfo, Fold] | None:
+        """What this process holds of a session, without asking the store, which may know more; None where it holds
+        nothing of it."""
+        meant = self._handles.get(name, name) if isinstance(name, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance]  # foreign values reach this
+        begun = self._begun(SessionKey(meant, self._deps.principal))
+        if begun.fold is None or begun.info is None or self._deps.only_session:
+            return None
+        return self._met(name, begun.info), begun.fold
 
     async def find_opened(self, name: str) -> tuple[SessionInfo, Fold]:
         """`find` and `opened`, asked together where that can be.
@@ -265,6 +275,17 @@ class Sessions:
         append = self._deps.store.ledger.observe_and_read
         return await self._taken_in(info, begun, await append(self.key(info), events, begun.cursor, durable=durable))
 
+    async def observe_held(self, info: SessionInfo, events: Sequence[Observation]) -> Fold | None:
+        """Append observations to a session that this process holds, unflushed; None where the store would have to be
+        asked first what became of it: nothing is written then.
+
+        Raises:
+            WriteFailed: nothing of it counts as written.
+        """
+        begun = self._begun(self.key(info))
+        page = await self._deps.store.ledger.observe_known(self.key(info), events, begun.cursor)
+        return None if page is None else await self._taken_in(info, begun, page)
+
     def _begun(self, key: SessionKey) -> _Begun:
         """What is known of a session before the store is asked for its news."""
         begun = self._folds.get(key.session_id, _NOTHING)
@@ -290,14 +311,14 @@ class Sessions:
 
     async def _taken_in(self, info: SessionInfo, begun: _Begun, page: LedgerPage) -> Fold:
         """The fold with what was read, kept for the next time."""
-        fold, _, new = begun
+        fold, _, new, _ = begun
         if fold is None:
             long = len(page.events) > CHECKPOINT_EVENTS  # other sessions are answered meanwhile
             fold = await asyncio.to_thread(Fold, page.events) if long else Fold(page.events)
         else:
             fold.add(page.events)
         new += len(page.events)
-        self._folds[info.session_id] = _Begun(fold, page.cursor, new)
+        self._folds[info.session_id] = _Begun(fold, page.cursor, new, info)
         self._folds.move_to_end(info.session_id)
         while len(self._folds) > KEPT_FOLDS or (len(self._folds) > 1 and self._kept_items() > KEPT_ITEMS):
             name, _ = self._folds.popitem(last=False)
@@ -308,7 +329,7 @@ class Sessions:
 
     async def _keep(self, info: SessionInfo, fold: Fold, cursor: object) -> None:
         """Have the store keep a checkpoint; what an opened fold holds of events since the last one is let go."""
-        self._folds[info.session_id] = _Begun(fold, cursor, 0)
+        self._folds[info.session_id] = _Begun(fold, cursor, 0, info)
         sums = fold.sums()
         if sums is None:
             return

@@ -336,6 +336,11 @@ class Ledger(Protocol):
         """`observe`, then `read`, in as few trips as the store can."""
         ...
 
+    async def observe_known(self, key: SessionKey, events: Sequence[Observation], after: object) -> LedgerPage | None:
+        """The same unflushed, of a session that was read before, as far as `after`. None where it has to be looked at
+        anew, since it is not there any more or something was purged from it: then nothing is written."""
+        ...
+
     async def decide(
         self,
         key: SessionKey,

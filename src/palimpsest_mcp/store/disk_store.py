@@ -100,6 +100,9 @@ class DiskLedger:
         await self.observe(key, events, durable=durable)
         return await self.read(key, after)
 
+    async def observe_known(self, key: SessionKey, events: Sequence[Observation], after: object) -> LedgerPage | None:
+        return None if await self.info(key) is None else await self.observe_and_read(key, events, after, durable=False)
+
     async def decide(
         self,
         key: SessionKey,

@@ -182,6 +182,8 @@ class LedgerContract(OneStore):
         async with self.fresh() as store:
             unknown, start = await store.ledger.look(S1)
             assert (unknown, start.events) == (None, ())
+            assert await store.ledger.observe_known(S1, [applied(1)], start.cursor) is None
+            assert (await store.ledger.read(S1)).events == (), "nothing is written to what nobody made"
             await store.ledger.create(S1, info_of(S1))
             first = (await store.ledger.look(S1, start.cursor))[1]
             alone = await store.ledger.observe_and_read(S1, [seen(1), applied(2)], first.cursor, durable=False)
@@ -191,6 +193,10 @@ class LedgerContract(OneStore):
             await store.ledger.decide(S1, [pinned(3)], after_rev=0)
             late = await store.ledger.observe_and_read(S1, [applied(4)], alone.cursor)
             assert set(late.events) == set((await store.ledger.read(S1, alone.cursor)).events) and len(late.events) == 2
+            known = await store.ledger.observe_known(S1, [applied(5)], alone.cursor)
+            assert known is not None
+            assert set(known.events) == set((await store.ledger.read(S1, alone.cursor)).events) > set(late.events)
+            late = known
             info, nothing = await store.ledger.look(S1, late.cursor)
             assert (info, nothing.events) == (info_of(S1), ())
             assert set((await store.ledger.look(S1))[1].events) == set((await store.ledger.read(S1)).events)

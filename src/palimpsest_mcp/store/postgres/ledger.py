@@ -297,8 +297,30 @@ class PgLedger:
     async def observe_and_read(
         self, key: SessionKey, events: Sequence[Observation], after: object | None, *, durable: bool = True
     ) -> LedgerPage:
-        cursor = _cursor(key, after)
         mine = (await self._write(key, events, durable=durable)).step if events else None
+        return await self._read_on(key, _cursor(key, after), mine)
+
+    async def observe_known(self, key: SessionKey, events: Sequence[Observation], after: object) -> LedgerPage | None:
+        cursor, known = _cursor(key, after), self._keys.known(key)
+        if known is None:
+            return None
+        number = self.numbers(len(events))
+        self._on_write(key)
+        once = await self._once(key, known, _Append(events, number, None, None, False, None))
+
+        async def work(connection: Conn, again: bool) -> list[int]:
+            """It was refused; or its answer was lost, and it may be there."""
+            state = await self._keys.find(connection, key, anew=True) if again else None
+            rev = None if state is None else await self._is_there(connection, state, number)
+            return [] if rev is None else [rev]
+
+        rev, *place = await self._link.run(key.principal, work, writing=True, durable=False, at_once=once) or [None]
+        if rev is None:
+            return None
+        return await self._read_on(key, cursor, _as_read(once, rev, *place) if place else None)
+
+    async def _read_on(self, key: SessionKey, cursor: Cursor, mine: Row | None) -> LedgerPage:
+        """What came since, of which the own append is known if nothing has to be read."""
         if mine is None or (mine["seq"], mine["epoch"]) != (cursor.seq + 1, cursor.epoch):
             return await self.read(key, cursor)  # others wrote in between
         found, damage = _events_of([mine])
