@@ -314,9 +314,10 @@ class PgLedger:
             rev = None if state is None else await self._is_there(connection, state, number)
             return [] if rev is None else [rev]
 
-        rev, *place = await self._link.run(key.principal, work, writing=True, durable=False, at_once=once) or [None]
-        if rev is None:
+        done = await self._link.run(key.principal, work, writing=True, durable=False, at_once=once)
+        if not done:
             return None
+        rev, *place = done
         return await self._read_on(key, cursor, _as_read(once, rev, *place) if place else None)
 
     async def _read_on(self, key: SessionKey, cursor: Cursor, mine: Row | None) -> LedgerPage:
