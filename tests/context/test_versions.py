@@ -34,16 +34,21 @@ def session(*calls: list[ContextItem]) -> list[ContextItem]:
     return [one for pair in calls for one in pair]
 
 
+def words(items: list[ContextItem]) -> dict[str, str]:
+    return {name: one.words for name, one in repeated(items, POLICY).items()}
+
+
 def test_a_read_that_was_read_again_names_the_later_call() -> None:
     items = session(call(0, "read", "a.py", text("a")), call(1, "read", "a.py", text("a") + "\nmore"))
-    assert repeated(items, POLICY) == {"t0": "read again later (t1)"}
+    assert words(items) == {"t0": "read again later (t1)"}
 
 
 def test_a_read_that_was_read_again_with_changes_says_so() -> None:
     lines = text("a").split("\n")
     later = "\n".join(["another first line", *lines[1:]])
     items = session(call(0, "read", "a.py", "\n".join(lines)), call(1, "read", "a.py", later))
-    assert repeated(items, POLICY) == {"t0": "read again later, some lines differ (t1)"}
+    assert words(items) == {"t0": "read again later, some lines differ (t1)"}
+    assert repeated(items, POLICY)["t0"].lacks == {lines[0].strip()}
 
 
 def test_a_read_of_another_part_stays() -> None:
@@ -52,22 +57,22 @@ def test_a_read_of_another_part_stays() -> None:
         call(1, "read", "a.py", text("b"), offset=90),
         call(2, "edit", "a.py", "ok"),
     )
-    assert repeated(items, POLICY) == {}
+    assert words(items) == {}
 
 
 def test_a_read_of_a_file_that_was_written_since_names_the_call_that_wrote_it() -> None:
     items = session(call(0, "read", "a.py", text("a")), call(1, "write", "a.py", "ok"))
-    assert repeated(items, POLICY) == {"t0": "changed since, and written anew later (t1)"}
+    assert words(items) == {"t0": "changed since, and written anew later (t1)"}
 
 
 def test_the_newest_read_of_a_file_that_was_only_edited_since_stays_what_it_is() -> None:
     items = session(call(0, "read", "a.py", text("a")), call(1, "edit", "a.py", "ok"))
-    assert repeated(items, POLICY) == {}
+    assert words(items) == {}
 
 
 def test_equal_results_become_pointers_to_the_newest() -> None:
     items = session(*(call(n, "run", f"./check {n}", text("same")) for n in range(3)))
-    assert repeated(items, POLICY) == {
+    assert words(items) == {
         "t0": "the same result came later, of run check 2 (t2)",
         "t1": "the same result came later, of run check 2 (t2)",
     }
@@ -75,7 +80,7 @@ def test_equal_results_become_pointers_to_the_newest() -> None:
 
 def test_a_result_that_the_same_call_gave_again_says_so() -> None:
     items = session(*(call(n, "run", "./check", text("same")) for n in range(2)))
-    assert repeated(items, POLICY) == {"t0": "the same result came later, of the same call (t1)"}
+    assert words(items) == {"t0": "the same result came later, of the same call (t1)"}
 
 
 def test_a_newest_version_is_the_last_read_or_write_with_the_edits_after_it() -> None:

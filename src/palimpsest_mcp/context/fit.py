@@ -22,7 +22,7 @@ from .budgets import (
 )
 from .judge import Facts, judge, newest_kept
 from .strategies import DEFAULT, STRATEGIES, Strategy, limit_of
-from .versions import same_bytes
+from .versions import Repeat, same_bytes
 
 PRESSED_ITEMS, PRESSED_TOKENS = 9, 8_000
 """Items a batch, where a target gives digests less than the policy's share, and more of small ones up to so
@@ -82,7 +82,7 @@ class _Known(msgspec.Struct, frozen=True):
     """What is found out once about a context, whatever K and budgets are tried."""
 
     gates: Mapping[str, Gate]
-    repeats: Mapping[str, str]
+    repeats: Mapping[str, Repeat]
     versions: tuple[frozenset[str], ...]
     """What holds each file in work; the last one is given up first."""
     scores: Mapping[str, float] | None

@@ -16,7 +16,7 @@ from .arguments import is_list, long_strings
 from .gates import gates
 from .scene import CONVERSATION, is_result, kind_under, may_leave, never_leaves
 from .strategies import Scorer, scores
-from .versions import newest_versions, repeated
+from .versions import Repeat, newest_versions, repeated
 
 Grade: TypeAlias = Literal["protected", "keep", "free"]
 
@@ -123,7 +123,7 @@ class Facts:
         return gates_of(self._items, self._policy)
 
     @cached_property
-    def repeats(self) -> Mapping[str, str]:
+    def repeats(self) -> Mapping[str, Repeat]:
         """As `repeated`."""
         return repeated(self._items, self._policy)
 

@@ -76,6 +76,11 @@ _LINE = 8
 """Shorter lines (brackets, blanks) say nothing about whether two texts are the same."""
 
 
+def bare_line(line: str) -> str:
+    """What a line says, by which two texts are compared: without the number that a tool printed before it."""
+    return _NUMBERED.sub("", line).strip()
+
+
 class Result:
     """One result of a call, with what its call says. Texts are read when somebody asks."""
 
@@ -108,7 +113,7 @@ class Result:
     @cached_property
     def lines(self) -> frozenset[str]:
         """Its lines that say something, without the line numbers that some tools print."""
-        bare = (_NUMBERED.sub("", line).strip() for line in self.text.splitlines())
+        bare = map(bare_line, self.text.splitlines())
         return frozenset(line for line in bare if len(line) >= _LINE)
 
     @cached_property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
+from typing import NamedTuple
 
 from ..models.items import Item
 from ..models.plans import ContextItem, Policy
@@ -21,18 +22,27 @@ SAYS_BYTES = 64
 """Shorter results ("no output", "ok") are equal without saying the same."""
 
 
-def repeated(items: Sequence[ContextItem], policy: Policy) -> dict[str, str]:
-    """Item id -> which later call says it again, in words for a pointer.
+class Repeat(NamedTuple):
+    """What says a result again."""
+
+    words: str
+    """Which later call, for a pointer."""
+    lacks: frozenset[str] | None = None
+    """As `Result.lines`: those of the result that the later one does not have; None where nobody compared them."""
+
+
+def repeated(items: Sequence[ContextItem], policy: Policy) -> dict[str, Repeat]:
+    """Item id -> which later call says it again.
 
     A read whose lines a later read of the same file shows; a read of a file that was changed since, where a later call
     has all of it; a list of what is to be done in whose place a newer one came, the call with it and its result; and
     any result whose very bytes a later one has.
     """
     scene = Scene(items, policy)
-    found: dict[str, str] = {}
+    found: dict[str, Repeat] = {}
     rules = (_shown_again(scene), _newer_elsewhere(scene, _writes(items)), _newer_list(items, scene), _equal(scene))
-    for item_id, words in chain.from_iterable(rules):
-        found.setdefault(item_id, words)
+    for item_id, repeat in chain.from_iterable(rules):
+        found.setdefault(item_id, repeat)
     return found
 
 
@@ -41,16 +51,18 @@ def same_bytes(items: Sequence[ContextItem], policy: Policy) -> frozenset[str]:
     return frozenset(one.item.id for one, _ in pairs_of_same_bytes(Scene(items, policy)))
 
 
-def _shown_again(scene: Scene) -> Iterator[tuple[str, str]]:
+def _shown_again(scene: Scene) -> Iterator[tuple[str, Repeat]]:
     for reads in reads_of(scene).values():
         for place, earlier in enumerate(reads):
             later = next((one for one in reversed(reads[place + 1 :]) if covers(one, earlier)), None)
             if later is not None:
-                whole = later.item.sha256 == earlier.item.sha256 or earlier.lines <= later.lines
-                yield earlier.item.id, f"read again later{'' if whole else ', some lines differ'} ({_call(later)})"
+                same = later.item.sha256 == earlier.item.sha256
+                lacks = frozenset[str]() if same else earlier.lines - later.lines
+                differ = ", some lines differ" if lacks else ""
+                yield earlier.item.id, Repeat(f"read again later{differ} ({_call(later)})", lacks)
 
 
-def _newer_elsewhere(scene: Scene, writes: Mapping[str, list[Item]]) -> Iterator[tuple[str, str]]:
+def _newer_elsewhere(scene: Scene, writes: Mapping[str, list[Item]]) -> Iterator[tuple[str, Repeat]]:
     for path, reads in reads_of(scene).items():
         changes = scene.changes.get(path, [])
         if not changes:
@@ -63,10 +75,10 @@ def _newer_elsewhere(scene: Scene, writes: Mapping[str, list[Item]]) -> Iterator
             same = [(other.row, _call(other), read) for other in reads if other.asked == one.asked]
             row, call, how = max((*whole, *same), default=(-1, "", ""))
             if row > one.row and any(row > one.row for row, _ in changes):
-                yield one.item.id, f"changed since, and {how} ({call})"
+                yield one.item.id, Repeat(f"changed since, and {how} ({call})")
 
 
-def _newer_list(items: Sequence[ContextItem], scene: Scene) -> Iterator[tuple[str, str]]:
+def _newer_list(items: Sequence[ContextItem], scene: Scene) -> Iterator[tuple[str, Repeat]]:
     failed = {one.item.unit for one in scene.results if one.item.is_error}
     units: dict[str, list[Item]] = {}
     for entry in items:
@@ -82,12 +94,12 @@ def _newer_list(items: Sequence[ContextItem], scene: Scene) -> Iterator[tuple[st
     older = {one.unit: calls[-1].call_id or calls[-1].id for calls in units.values() for one in calls[:-1]}
     for entry in items:
         if entry.item.unit in older and entry.state != "gone":
-            yield entry.item.id, f"a newer list came later ({older[entry.item.unit]})"
+            yield entry.item.id, Repeat(f"a newer list came later ({older[entry.item.unit]})")
 
 
-def _equal(scene: Scene) -> Iterator[tuple[str, str]]:
+def _equal(scene: Scene) -> Iterator[tuple[str, Repeat]]:
     for one, newest in pairs_of_same_bytes(scene):
-        yield one.item.id, f"the same result came later, {_by(one, newest)} ({_call(newest)})"
+        yield one.item.id, Repeat(f"the same result came later, {_by(one, newest)} ({_call(newest)})")
 
 
 def _by(one: Result, later: Result) -> str:

@@ -40,7 +40,7 @@ from .item import OUTCOMES, Item
 from .lines import Printed, printed
 from .manifest import BRIEF_ITEM, header, item_note
 from .notation import Heads
-from .outline import Ask, outline, unshown
+from .outline import Ask, example, outline, unshown
 from .pieces import Spot
 from .proof import PartCheck, check_part
 from .rank import Need, called, holds, names_in
@@ -640,7 +640,7 @@ class Attempt:
         item, source = self._items[number], self._request.sources[number]
         bare = item.taken <= set(item.forced) and item.twin < 0
         shapes = self._shapes or self._scarce or item.is_object()  # what an object is, is said first
-        missing = self._unshown(number) if shapes and not (bare or item.silent or item.twin >= 0) else ""
+        missing = "" if bare or item.silent or item.twin >= 0 else self._unshown(number, example_only=not shapes)
         share = "" if bare or item.silent or item.twin >= 0 else _share_of(item)
         if len(self._items) == 1 and not (missing or share) and not (bare and (shapes or not item.listed)):
             return []
@@ -667,14 +667,18 @@ class Attempt:
         item = self._items[number]
         return Ask(item.worth_of, item.need.asks_for, self._request.sources[number].arguments, self._named)
 
-    def _unshown(self, number: int) -> str:
-        """What is in a result beside what is shown of it."""
-        item = self._items[number]
+    def _unshown(self, number: int, *, example_only: bool) -> str:
+        """What is in a result beside what is shown of it; or of an example in a text for people how it is built."""
+        item, data = self._items[number], self._sources[number].form != "prose"
+        if data and example_only:
+            return ""
         shown = {n for one in item.taken for n in item.units[one].records} | item.printed
         whole = len(item.whole) / max(1, len(item.free))
         reading = self._sources[number].reading
         width = int(_SHAPE * (_OBJECT if self._items[number].is_object() else 1))
         width = min(width, self._request.budget_tokens // len(self._items))  # characters: a quarter of its room
+        if example_only:
+            return example(reading.records, shown, width)
         return unshown(
             reading,
             item.blocks,
@@ -682,7 +686,7 @@ class Attempt:
             self._wide * width,
             self._ask(number),
             rows=self._request.budget_tokens >= _ROOMY * self._source_tokens,
-            data=self._sources[number].form != "prose",
+            data=data,
             few=self._scarce and whole < _FEW_SHARE and not self._request.sources[number].wanted,
         )
 

@@ -29,6 +29,8 @@ _RULE = re.compile(r"([.#][\w-][\w.#: >-]{0,80}?) ?\{$")
 """A rule of a style sheet, by what it is for."""
 _HEADING = re.compile(r"^[#=*\s]+|[#=*:\s]+$")
 _KEY = re.compile(r"^\W*([A-Za-z_][\w.-]*)[\"']?\s*[:=]")
+_PATH = re.compile(r"([\w$.-]+): (?=[\w$.-]+=)")
+"""Before the fields of an object: where it lies."""
 _LONG_FIELD = re.compile(r"([A-Za-z_][\w.-]*):")
 """What stands above the lines of a field that is a text by itself."""
 _PLACE = re.compile(r"^\d{1,6}[→\t:|] ?")
@@ -70,11 +72,9 @@ class Ask(NamedTuple):
 
 
 _UNASKED = Ask()
-_NONE = "-"
-"""Stands for a value that a row does not have."""
 _COLUMNS = 8
 """Values of a row that stand beside its name, at most."""
-_AMOUNTS = 2
+_AMOUNTS = 4
 """The same before an object's lesser fields are told: a day and an amount."""
 _INNER = 3
 """Fields of an object within the object that are told."""
@@ -97,8 +97,11 @@ _OVER = 24
 """Characters beyond the room that the first column of a list may take: the next best is no stand-in for a date."""
 _TINY = 14
 """Characters of a field with its value that always fit: `insurance=no`."""
+_VALUE = 3
+"""Characters that a field with its value may have above its name alone, to fit as its name would: `bags=0`."""
 _NAMED = 3
 """Fields that are always named where they are not told."""
+_EXAMPLE = "example fields: "
 _SHARED = 0.5
 """Share of the room for what all rows of a list have."""
 _BEFORE = 0.65
@@ -225,7 +228,42 @@ def unshown(
         lists_named = {one.noun for one in lists}
         return _object(reading, lists, [name for name in fields if name not in lists_named], width, ask, shown)
     sections = [one for one in hidden if few and one.kind == "heading" and one.worth]
-    return _joined(counted(len(sections), "section"), _sections(sections), width) if len(sections) >= _LEAST else ""
+    said = [_joined(counted(len(sections), "section"), _sections(sections), width)] if len(sections) >= _LEAST else []
+    if not data and (built := example(records, shown, width - sum(map(len, said)))):
+        said.append(built)
+    return "; ".join(said)
+
+
+def example(records: Sequence[Record], shown: Collection[int], width: int) -> str:
+    """How an object is built that a text for people gives as an example: its fields, with what lies in them where that
+    fits; empty where nearly all stands there anyway."""
+    inner: dict[str, dict[str, None]] = {}
+    hidden = set[str]()
+    for number, one in enumerate(records):
+        if one.kind != "field":
+            continue
+        path = _PATH.match(one.text)
+        said = one.text[path.end() :] if path else one.text
+        for pair in fields_of(said)[2] or [said]:
+            name, equals, _ = pair.partition("=")
+            if not equals:
+                continue
+            top, *below = (f"{path[1]}.{name}" if path else name).split(".")
+            inner.setdefault(top, {}).update(dict.fromkeys(below[:1]))
+            if number not in shown:
+                hidden.add(top)
+    if len(hidden) < _LEAST or _UNFIT.search("".join(inner)):
+        return ""
+    told = [*inner]
+    left = width - len(_EXAMPLE) - sum(len(name) + 2 for name in told)
+    if left < 0:
+        return ""
+    for place, (name, below) in enumerate(inner.items()):
+        more = f" ({', '.join(below)})" if below and name in hidden else ""
+        if more and len(more) <= left and not _UNFIT.search(more):
+            told[place] += more
+            left -= len(more)
+    return _EXAMPLE + ", ".join(told)
 
 
 def _object(
@@ -311,7 +349,7 @@ def _object(
     untold = [name for name in fields if name not in named]
     for name in sorted(untold, key=lambda name: (name in nothing, _NUMBER.search(inner.get(name, "")) is None)):
         told_by = short.get(name) or inner.get(name, "")
-        if told_by and (len(told_by) + 2 <= left or len(told_by) <= _TINY):
+        if told_by and (len(told_by) + 2 <= left or len(told_by) <= max(_TINY, len(name) + _VALUE)):
             said.append(told_by)
             named.append(name)
             left -= len(told_by) + 2
@@ -346,7 +384,7 @@ def _widen(reading: Reading, said: list[str], listed: dict[int, _List], left: in
             said[place] = _joined(one.counted, _valued(reading, one.rows, chosen), room + _OVER, one.key)
             listed[place] = one._replace(columns=len(chosen))
             left = room - len(said[place])
-            if len(more := _columns_left_out(reading, one.rows, chosen, ask)) <= left:
+            if len(more := _columns_left_out(reading, one.rows, chosen, ask)) <= left + _OVER:
                 said[place] += more
                 left -= len(more)
     return before - left
@@ -407,7 +445,7 @@ def _chosen(reading: Reading, rows: Sequence[int], ask: Ask, room: int, *, most:
         if all(value.isidentifier() and row.startswith(value) for value, row in zip(values, called, strict=True)):
             continue  # `certificate` of `certificate_4856383`: what it is called says it
         told_of = [one for one in values if one]  # a card has no balance, a certificate has one
-        if 2 * len(told_of) < len(values) and not _choice(name):
+        if 2 * len(told_of) < len(values) and not _choice(name) and len(values) > _FEW_ROWS:
             continue
         if not told_of or not all(0 < len(one) <= _BESIDE_CHARS and not _UNFIT.search(one) for one in told_of):
             continue
@@ -427,7 +465,7 @@ def _chosen(reading: Reading, rows: Sequence[int], ask: Ask, room: int, *, most:
     for group in groups.values():  # of what lies in one object all or none, unless somebody chooses by it
         single = [[column] for column in group if any(ranks[column][:4])]
         for columns in [group, *single] if len(group) > 1 else [group]:
-            size = sum(len(table.columns[n]) + 1 + sum(len(row[n]) + 2 for row in cells) for n in columns)
+            size = sum(len(table.columns[n]) + 1 + sum(len(row[n]) + 2 for row in cells if row[n]) for n in columns)
             slack = _OVER * (not chosen and len(columns) == 1)
             told = chosen or any(any(ranks[n][:4]) for n in columns)
             if told and size <= left + slack and len(chosen) + len(columns) <= most and not set(columns) & set(chosen):
@@ -437,24 +475,27 @@ def _chosen(reading: Reading, rows: Sequence[int], ask: Ask, room: int, *, most:
 
 
 def _valued(reading: Reading, rows: Sequence[int], chosen: Sequence[int]) -> list[str]:
-    """What rows are called, each with its values in the chosen columns, whose names are said once, with the first;
-    empty where no column is chosen."""
+    """What rows are called, each with its values in the chosen columns, whose names are said with the first row of those
+    that have the same; empty where no column is chosen."""
     if not chosen:
         return []
     cells = _cells_of(reading, rows)
     called = [_called_of(reading, n) for n in rows]
-    names = [reading.tables[reading.records[rows[0]].table].columns[n] for n in chosen]
-    names[1:] = [_beside(name, before) for before, name in pairwise(names)]
+    columns = reading.tables[reading.records[rows[0]].table].columns
     found: list[str] = []
-    named = False
+    named: list[int] = []
     for name, row in zip(called, cells, strict=True):
-        if not any(row[n] for n in chosen):
+        has = [n for n in chosen if row[n]]
+        if not has:
             found.append(name)
             continue
-        values = [row[n] or _NONE for n in chosen]
-        pairs = values if named else [f"{column} {value}" for column, value in zip(names, values, strict=True)]
-        found.append(f"{name} ({', '.join(pairs)})")
-        named = True
+        values = [row[n] for n in has]
+        if has != named:
+            names = [columns[n] for n in has]
+            names[1:] = [_beside(name, before) for before, name in pairwise(names)]
+            values = [f"{column} {value}" for column, value in zip(names, values, strict=True)]
+        found.append(f"{name} ({', '.join(values)})")
+        named = has
     return found
 
 

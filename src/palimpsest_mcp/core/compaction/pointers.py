@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ...context.arguments import first_line, long_strings, notes
+from ...context.scene import bare_line
+from ...context.versions import Repeat
+from ...digest.blocks import escaped
 from ...digest.engine import outcome_lines
 from ...digest.manifest import header, item_note, lines_of
 from ...digest.proof import check_part, facts_of
@@ -73,17 +76,18 @@ class Pointers:
             raise DigestRefused("No call would be shorter.", next="Leave these calls as they are.")
         return self._made(left, batch_id, shapes, tokens, stands)
 
-    def repeated(self, items: Sequence[ContextItem], why: Mapping[str, str], batch_id: str) -> Made:
+    def repeated(self, items: Sequence[ContextItem], why: Mapping[str, Repeat], batch_id: str) -> Made:
         """Results that a later one says again, or that are no longer true, each under a pointer that says so.
 
         Args:
-            why: item id -> which later call, in words.
+            why: item id -> which later call.
 
         Raises:
             DigestRefused: the pointers would not be shorter.
         """
-        said = {one.item.id: self._deps.masked(why[one.item.id]).translate(_BRACKETS) for one in items}
-        made = self._made(items, batch_id, said)
+        said = {one.item.id: self._deps.masked(why[one.item.id].words).translate(_BRACKETS) for one in items}
+        lacks = {one.item.id: lines for one in items if (lines := why[one.item.id].lacks) is not None}
+        made = self._made(items, batch_id, said, lacks=lacks)
         if made.record.digest_token_count >= sum(one.item.tokens for one in items):
             raise DigestRefused("The pointers would not be shorter.", next="Leave these items as they are.")
         return made
@@ -95,6 +99,7 @@ class Pointers:
         shapes: Mapping[str, str],
         tokens: Mapping[str, int] | None = None,
         stands: Mapping[str, str] | None = None,
+        lacks: Mapping[str, frozenset[str]] | None = None,
     ) -> Made:
         masked = self._sources.masked(items)
         sources = self._sources.of(items, masked)
@@ -111,6 +116,7 @@ class Pointers:
             reason=self._reason,
             digester=DIGESTER,
             outcomes=stands is None,
+            lacks=lacks,
         )
         return Made(record=record, texts=tuple(one.text for one in masked), stands=dict(stands or {}))
 
@@ -123,6 +129,9 @@ def _shape(strings: Mapping[tuple[str | int, ...], str]) -> str:
 
 _BELOW = ("", "; a line of this one:", "; lines of this one:")
 """Said of none, one and more lines below a note: without it they could be what changed since."""
+_ONLY = ("a line that only this one has:", "lines that only this one has:")
+_MOST, _LONGEST = 3, 140
+"""Of these so many, none with more characters."""
 
 
 def pointer_record(
@@ -139,19 +148,26 @@ def pointer_record(
     reason: Reason,
     digester: str,
     outcomes: bool = False,
+    lacks: Mapping[str, frozenset[str]] | None = None,
 ) -> OffloadRecord:
     """The record of a batch of which nothing is shown but what each item was, and where it is.
 
     Args:
         shapes: what is said of each item.
         outcomes: and how it went, where a line says that (D17).
+        lacks: item id -> `Repeat.lacks`; of these, lines that the later result does not have stand there instead: what
+            that one says need not be said here.
         tokens: item id -> what really stands for it, where that is not its part.
     """
     # As every digest counts them, item by item: `verify` counts them again.
     if outcomes:
         with deps.studies().of(sources, keep=False) as studies:
             facts = [one.facts for one in studies]
-            lines = [_outcomes(source, one) for source, one in zip(sources, studies, strict=True)]
+            told = [None if lacks is None else lacks.get(one.item.id) for one in items]
+            lines = [
+                _quoted(one, outcome_lines(source, one) if only is None else _only_here(source, only))
+                for source, one, only in zip(sources, studies, told, strict=True)
+            ]
             checks = [check_part(one, said) for one, said in zip(facts, lines, strict=True)]
     else:
         facts = [facts_of(source, deps.registry) for source in sources]
@@ -166,8 +182,8 @@ def pointer_record(
         batch_id=batch_id,
     )
     parts = [
-        item_note(source, number, lines_of(source.text), shape=f"{shape}{_BELOW[min(len(said), 2)]}")
-        for number, (source, shape, said) in enumerate(zip(sources, shapes, lines, strict=True), 1)
+        item_note(source, number, lines_of(source.text), shape=f"{shape}{_below(one.item.id, len(said), lacks or {})}")
+        for number, (one, source, shape, said) in enumerate(zip(items, sources, shapes, lines, strict=True), 1)
     ]
     parts = ["\n".join([part, *(line.text for line in said)]) for part, said in zip(parts, lines, strict=True)]
     parts[0] = f"{header(request, counts, 0, shows=any(lines))}\n{parts[0]}"
@@ -195,8 +211,24 @@ def pointer_record(
     )
 
 
-def _outcomes(source: DigestSource, study: Study) -> list[DigestLine]:
-    """The lines that say how it went, where its checks let them stand."""
-    lines = [DigestLine("quote", text) for text in outcome_lines(source, study)]
+def _below(item_id: str, lines: int, lacks: Mapping[str, frozenset[str]]) -> str:
+    """What is said of the lines below a note."""
+    only = len(lacks.get(item_id, ()))
+    if not lines or not only:
+        return _BELOW[min(lines, 2)]
+    if lines >= only:
+        return f"; {_ONLY[lines > 1]}"
+    return f"; {lines:,} of {only:,} {_ONLY[True]}"
+
+
+def _only_here(source: DigestSource, lacks: frozenset[str]) -> list[str]:
+    """The first lines of a text that the later one does not have."""
+    found = (line for line in source.text.splitlines() if bare_line(line) in lacks and len(line) <= _LONGEST)
+    return [escaped(line) for line in dict.fromkeys(found)][:_MOST]
+
+
+def _quoted(study: Study, texts: Sequence[str]) -> list[DigestLine]:
+    """Lines of a result, where its checks let them stand."""
+    lines = [DigestLine("quote", text) for text in texts]
     bad = check_part(study.facts, lines).bad_lines
     return [line for number, line in enumerate(lines) if number not in bad]

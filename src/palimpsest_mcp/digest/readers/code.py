@@ -32,6 +32,12 @@ _SIGNATURE = re.compile(
     r"\((?:[^()]|\([^()]{0,200}\)){0,300}\)(?:: ?|\s?->\s?)[^;{]{1,200};$"
 )
 """`setModel(model: Model): Promise<void>;`: what an interface offers, without a body."""
+_TYPE = re.compile(r"(?:[\w@()]+ ){0,5}(?:class|interface|trait|struct|impl|enum|object|record)\b.*\{$")
+_SPLIT_METHOD = re.compile(
+    r"(?:(?:public|private|protected|internal|static|final|abstract|async|override|get|set) ){0,4}"
+    r"(?!(?:if|for|while|switch|catch|return|super|this)\b)[\w$#]{1,60}(?:<[^()<>]{0,80}>)?\((?:[^()]{0,200}[{(\[,])?$"
+)
+"""`updateResult(result: {`: a method among the members of a type, whose signature goes on below."""
 _TAG = re.compile(r"</?[\w.:-]{1,60}(?: ?/?>)?$|<%\s{0,4}(?:end|else|true ->)\s{0,4}%>$")
 """A line that is nothing but a tag without attributes, or its end."""
 _LONE = re.compile(r"(?:[\w$]+\.)*[\w$]+[(,;]?")
@@ -96,7 +102,7 @@ def read(lines: Sequence[str]) -> Reading:
     viewer = 2 * sum(number >= 0 for number, _ in bodies) >= sum(line != "" for line in lines)
     if not viewer:  # numbers before a few lines are keys, or data
         bodies = [(-1, line) for line in lines]
-    told = list(sort_lines([body for _, body in bodies], 0))
+    told = _with_split_methods([body for _, body in bodies], list(sort_lines([body for _, body in bodies], 0)))
     counted = [line.sort for line in told if line.sort]
     code = 2 * sum(s > 0 for s in counted) >= len(counted)
     holders: list[tuple[int, int]] = []
@@ -116,7 +122,7 @@ def read(lines: Sequence[str]) -> Reading:
                 places.update(int(n) for n in _NAMED_PLACE.findall(text))
             records.append(record)
             continue
-        depth = len(body.expandtabs(4)) - len(body.expandtabs(4).lstrip())
+        depth = _depth(body)
         if not line.quoted and not BRACKETS.match(text) and text[0] not in ")}]":
             while holders and holders[-1][0] >= depth:
                 holders.pop()
@@ -142,6 +148,34 @@ def read(lines: Sequence[str]) -> Reading:
         indent = "" if viewer else body[: len(body) - len(body.lstrip())]
         records.append(Record(lines[i].strip(), kind, worth, under, at=i, indent=indent))
     return Reading(records)
+
+
+def _with_split_methods(bodies: Sequence[str], told: Sequence[Line]) -> list[Line]:
+    """The sorts of lines, where that of a method is told by what it stands among: elsewhere it would be a call."""
+    types: list[list[int]] = []
+    """Indentation of each type that is open, and of its members; -1 before the first."""
+    found: list[Line] = []
+    for body, line in zip(bodies, told, strict=True):
+        text = body.strip()
+        found.append(line)
+        if not text or line.quoted or COMMENT.match(text):
+            continue
+        depth = _depth(body)
+        while types and depth <= types[-1][0]:
+            types.pop()
+        if types and types[-1][1] < 0:
+            types[-1][1] = depth
+        if types and depth == types[-1][1] and line.sort != 3 and _SPLIT_METHOD.match(text):
+            found[-1] = Line(3, False)
+        if line.sort == 3 and _TYPE.match(text):
+            types.append([depth, -1])
+    return found
+
+
+def _depth(body: str) -> int:
+    """Columns of a line's indentation."""
+    wide = body.expandtabs(4)
+    return len(wide) - len(wide.lstrip())
 
 
 def _plainly(body: str) -> tuple[Kind, float]:

@@ -43,6 +43,13 @@ _TEXT_OF_ROW = 0.5
 """Worth of a line of a long text that a row has: first the rows, then what they say at length."""
 _OPENS, _OPENING = 1.0, 2
 """The same of the first sentences of what a search found, and how many: they say what it is about."""
+_DATE = re.compile(r"\d{1,2} [A-Z][a-z]{2,8} \d{4}|[A-Z][a-z]{2,8} \d{1,2}, \d{4}|\d{4}-\d\d-\d\d")
+_DATED = 2.0
+"""Worth of a line of what a search found that is its day and nothing else."""
+_LINK = re.compile(r"\W*[^\n:]{1,120}: ?https?://\S+")
+_LINKS = 3
+"""So many lines that are a name and an address are what somebody else refers to: the channels of a podcast, its guests'
+pages. They are not what the search found."""
 _TITLED = 0.3
 """Share of that for a title in it: what it says stands below it."""
 _FEW = 12
@@ -189,6 +196,9 @@ class _Told:
         opening = _OPENING if row >= 0 and self.groups[row].hits else 0
         lines = [line.strip() for line in (item.text or "").split("\n")]
         promoted = sponsors(lines)
+        if opening:
+            links = [n for n, line in enumerate(lines) if _LINK.fullmatch(line)]
+            promoted |= set(links) if len(links) >= _LINKS else set()
         for place, line in enumerate(lines):
             nothing = is_armour(line, before) or place in promoted or is_noise(line)
             for one in filter(None, sentences(line) if len(line) > LONG_LINE else (line,)):
@@ -196,6 +206,7 @@ class _Told:
                 first = opening > 0 and not noise and one[0] != "#"
                 opening -= first
                 told = 0.0 if noise else _OPENS if first else worth * _TITLED if one[0] == "#" else worth
+                told = _DATED if row >= 0 and self.groups[row].hits and _DATE.fullmatch(one) else told
                 self.records.append(Record(one, "noise" if noise else "line", told, under=head, at=item.at))
             before = line
 

@@ -35,6 +35,8 @@ _DEFINES = re.compile(
     r"|(?<!\s)(?:const|let|var|val)\s+\w|(?<=[a-z]\s)[\w<>\[\]]{1,60}\()"
 )
 _COMMENT = re.compile(r"\s*(?://|/\*|\*\s|\*$|<!--|--\s|;;|\"\"\"|#(?!include|define|if|\[|!))")
+_DEFINED = 8.0
+"""Worth of a hit that defines something: who searches for a name looks for what it is."""
 _NEIGHBOUR = 0.25
 """Worth of a line that is shown because a hit is near it: it is none."""
 
@@ -43,7 +45,7 @@ def _text_worth(path: str, text: str) -> float:
     if is_dull(path) or is_test(path) or len(text) > 1000 or _COMMENT.match(text):
         return 0.3
     bare = text.strip()
-    return 2.0 if _DEFINES.match(text) or (bare and defines(bare)) else 1.0
+    return _DEFINED if _DEFINES.match(text) or (bare and defines(bare)) else 1.0
 
 
 def _hit(line: str, *, loose: bool) -> float | None:
