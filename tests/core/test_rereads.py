@@ -59,3 +59,30 @@ async def test_a_pointer_with_a_line_that_says_how_it_went_is_not_said_to_be_not
     said = stands if isinstance(stands, str) else stands[0]["text"]
     assert "ERROR: nothing at all was written" in said and "notes only" not in said, said
     assert said.startswith("[shows 0 of ")
+
+
+async def test_of_a_read_that_was_read_again_only_what_changed_since_stands_below_the_pointer(p: Palimpsest) -> None:
+    """A line that the later read has too said nothing, and what differed was not told."""
+    source = [f"value_{n} = settings.of({n}, 'harbour')  # may throw new Error" for n in range(90)]
+    changed = [line.replace("of(7,", "of(70,") for line in source]
+    other = "\n".join(f"round {n} of the other work, which says nothing" for n in range(160))
+    texts = [
+        "\n".join(source),
+        *(f"{n} {other}" for n in range(4)),
+        "\n".join(changed),
+        *(f"{n} {other}" for n in "abcdef"),
+    ]
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "What is set where?"}]
+    for n, text in enumerate(texts):
+        name, given = ("Read", {"file_path": "/w/a.py"}) if n in (0, 5) else ("Bash", {"command": f"./work {n}"})
+        use = {"type": "tool_use", "id": f"t{n}", "name": name, "input": given}
+        back = {"type": "tool_result", "tool_use_id": f"t{n}", "content": text}
+        messages += [{"role": "assistant", "content": [use]}, {"role": "user", "content": [back]}]
+    done = await p.compact_messages(
+        [*messages, {"role": "user", "content": "Go on."}], session_id="s", target=0.5, force=True
+    )
+    stands = done.messages[2]["content"][0]["content"]
+    said = stands if isinstance(stands, str) else stands[0]["text"]
+    assert "read again later, some lines differ (t5); a line that only this one has:]" in said, said
+    assert source[7] in said and source[8] not in said
+    assert (await p.verify()).findings == ()

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.digest.blocks import encoded
-from palimpsest_mcp.digest.outline import Ask, outline, unshown
+from palimpsest_mcp.digest.outline import Ask, example, outline, unshown
 from palimpsest_mcp.digest.rank import Need
 from palimpsest_mcp.digest.records import Reading, Record, Table
 from palimpsest_mcp.digest.source import Source
@@ -62,7 +62,7 @@ def test_a_row_that_is_shorter_than_its_table_has_nothing_in_the_other_columns()
     records = [Record("|".join(row), "row", table=0, cells=row, at=n) for n, row in enumerate(rows)]
     reading = Reading(records, [Table(("flight", "to", "price"))])
     _, blocks = encoded(reading, range(len(records)), [])
-    assert outline(reading, blocks, 100) == "3 rows: flight HAT1 (to SEA, price 100), HAT2 (JFK, -), HAT3"
+    assert outline(reading, blocks, 100) == "3 rows: flight HAT1 (to SEA, price 100), HAT2 (to JFK), HAT3"
 
 
 def test_a_column_that_only_says_what_its_row_is_called_gives_way_to_one_that_says_more() -> None:
@@ -75,7 +75,30 @@ def test_a_column_that_only_says_what_its_row_is_called_gives_way_to_one_that_sa
     }
     rows = {name: {k: v for k, v in one.items() if v is not None} | {"id": name} for name, one in cards.items()}
     said = outlined(json.dumps({"name": "Mia", "member": "gold", "payment_methods": rows}), 200)
-    assert "credit_card_4421486 (last_four 7447, amount -)" in said and "source credit_card" not in said, said
+    assert "credit_card_4421486 (last_four 7447), credit_card_4421487 (1907), certificate_4421488 (amount 250)" in said
+    assert "source credit_card" not in said, said
+
+
+def test_what_only_one_of_a_few_rows_has_stands_with_it_by_name() -> None:
+    """Whose card ends in 3422: two ids alone looked like all that there is."""
+    rows = {
+        "certificate_9254323": {"amount": 500},
+        "gift_card_7194529": {"amount": 62},
+        "credit_card_7231150": {"brand": "visa", "last_four": "3422"},
+        "certificate_1849235": {"amount": 250},
+    }
+    paid = {name: {"source": name.rpartition("_")[0], **one, "id": name} for name, one in rows.items()}
+    said = outlined(json.dumps({"name": "Liam", "membership": "gold", "payment_methods": paid}), 260)
+    assert "gift_card_7194529 (62), credit_card_7231150 (brand visa, last_four 3422)" in said
+    assert "certificate_1849235 (amount 250)" in said, "a number alone would be taken for the four last of a card"
+
+
+def test_a_field_with_a_short_value_stands_where_its_name_alone_would() -> None:
+    fields = {f"part_{n}": "a text of some length, " * 3 for n in range(6)}
+    said = outlined(
+        json.dumps({"id": "R1", "total": "x" * 40, **fields, "total_baggages": 0, "nonfree_baggages": 3}), 40
+    )
+    assert "total_baggages=0" in said and "nonfree_baggages=3" in said
 
 
 def test_what_was_paid_comes_before_whose_a_record_is() -> None:
@@ -459,4 +482,22 @@ def test_what_an_example_in_a_text_for_people_says_is_no_field_of_it() -> None:
     _, blocks = encoded(source.reading, range(len(source.reading.records)), [])
     assert source.form == "prose"
     assert "aspect_ratio" in unshown(source.reading, blocks, {0, 1}, 200, few=True)
-    assert "aspect_ratio" not in unshown(source.reading, blocks, {0, 1}, 200, few=True, data=False)
+    said = unshown(source.reading, blocks, {0, 1}, 200, few=True, data=False)
+    assert said == "example fields: style, technical (aspect_ratio, quality)", "how it is built, and no value of it"
+    everything = range(len(source.reading.records))
+    assert unshown(source.reading, blocks, set(everything), 200, few=True, data=False) == ""
+
+
+def test_of_a_larger_example_each_part_stands_once_with_what_lies_in_it() -> None:
+    panel = {"id": "p1", "size": {"w": 450, "h": 380}, "scene": {"place": "[Place]", "lines": [{"who": "[Name]"}]}}
+    example = json.dumps({"canvas": {"width": 1080, "height": 1920}, "panels": [panel], "effects": []}, indent=2)
+    source = Source(f"# Comic\n\nTemplate for a prompt:\n\n```json\n{example}\n```\n\nUse it once for each story.\n")
+    _, blocks = encoded(source.reading, range(len(source.reading.records)), [])
+    said = unshown(source.reading, blocks, {0}, 200, few=False, data=False)
+    assert said == "example fields: effects, canvas (width, height), panels (id, size, scene)"
+    assert example_of(source, {0}, 50) == "example fields: effects, canvas, panels"
+    assert example_of(source, {0}, 20) == "", "half a list of its parts would look like all of them"
+
+
+def example_of(source: Source, shown: set[int], width: int) -> str:
+    return example(source.reading.records, shown, width)

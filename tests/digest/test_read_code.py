@@ -316,3 +316,35 @@ def test_a_step_stands_under_the_condition_right_above_it() -> None:
     above = {one.text: records[one.under].text if one.under >= 0 else "" for one in records}
     assert above["setTimeout(() => onCancel(), 100);"] == "if (messages.length <= 1) {"
     assert above["list.focus();"] == above["list.render();"] == lines[0]
+
+
+def test_a_method_whose_signature_goes_over_several_lines_is_a_definition_and_a_call_like_it_is_none() -> None:
+    """`isError: boolean;` of `updateResult` stood under the method before it, and nine of ten were said to be all."""
+    lines = [
+        "export class Tool extends Container {",
+        "\tconstructor(",
+        "\t\tprivate name: string,",
+        "\t) {",
+        "\t\tsuper();",
+        "\t}",
+        "\tupdateResult(result: {",
+        "\t\tcontent: Text[];",
+        "\t\tisError: boolean;",
+        "\t}): void {",
+        "\t\tthis.result = result;",
+        "\t\tshow({",
+        "\t\t\tcolor: red,",
+        "\t\t});",
+        "\t}",
+        "}",
+        "register({",
+        "\tname: tool,",
+        "});",
+    ]
+    records = code.read(lines).records
+    assert [one.text for one in records if one.kind == "definition"] == [
+        lines[0],
+        "constructor(",
+        "updateResult(result: {",
+    ]
+    assert records[8].text == "isError: boolean;" and records[records[8].under].text == "updateResult(result: {"

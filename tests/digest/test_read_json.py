@@ -217,3 +217,24 @@ def test_the_first_sentences_of_what_a_search_found_tell_more_than_the_rest_and_
     told = {one.text: one for one in reversed(Source(json.dumps(hits)).reading.records)}
     assert told["528000 subscribers"].kind == told["#ai #talk"].kind == "noise"
     assert told["She built ImageNet."].worth == told["It began in 2006."].worth > told["The studio was cold."].worth
+
+
+def test_what_a_found_page_refers_to_is_not_what_was_found_and_its_day_is() -> None:
+    links = [f"• {name}: https://a.test/{n}" for n, name in enumerate(("Newsletter", "Our channel", "Her page"))]
+    text = "\n".join(["Fei-Fei Li on worlds", "25 Nov 2025", "She built ImageNet.", "Its size was a bet.", *links])
+    hits = [{"title": f"Talk {n}", "url": f"https://b.test/{n}", "snippet": text * 4} for n in range(2)]
+    told_of = {one.text: one for one in Source(json.dumps(hits)).reading.records}
+    assert [told_of[one].kind for one in links[:2]] == ["noise", "noise"]
+    assert told_of["25 Nov 2025"].worth > told_of["She built ImageNet."].worth
+    alone = [{**hit, "snippet": f"{text[:60]}\n{links[0]}\n{'It says more than that. ' * 9}"} for hit in hits]
+    told_of = {one.text: one for one in Source(json.dumps(alone)).reading.records}
+    assert told_of[links[0]].kind == "line", "one address may be where it leads"
+
+
+def test_an_id_above_an_object_says_whose_it_is() -> None:
+    """`panels.scene.dialogues: id=panel1` gave the panel's id to what is said in it."""
+    tree = {
+        "panels": [{"id": "panel1", "size": 3, "scene": {"place": "roof", "lines": [{"who": "Ann", "says": "no"}]}}]
+    }
+    texts = [one.text for one in told(json.dumps(tree, indent=1)).records]
+    assert any(one.startswith("panels.scene.lines: panels.id=panel1|who=Ann") for one in texts), texts

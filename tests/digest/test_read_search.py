@@ -59,7 +59,7 @@ def test_a_definition_is_worth_more_than_a_use_and_a_use_more_than_a_comment_a_t
         "dist/app.min.js:1:load(path)",
         "src/b.py-10-    return",
     ]
-    assert [record.worth for record in _SEARCH.read(lines).records] == [2.0, 1.0, 0.3, 0.3, 0.3, 0.25]
+    assert [record.worth for record in _SEARCH.read(lines).records] == [8.0, 1.0, 0.3, 0.3, 0.3, 0.25]
 
 
 def test_a_page_of_web_results_is_titles_with_their_addresses_and_sentences() -> None:

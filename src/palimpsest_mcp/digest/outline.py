@@ -475,8 +475,8 @@ def _chosen(reading: Reading, rows: Sequence[int], ask: Ask, room: int, *, most:
 
 
 def _valued(reading: Reading, rows: Sequence[int], chosen: Sequence[int]) -> list[str]:
-    """What rows are called, each with its values in the chosen columns, whose names are said with the first row of those
-    that have the same; empty where no column is chosen."""
+    """What rows are called, each with its values in the chosen columns, whose names stand with the first of those that
+    have the same; empty where no column is chosen."""
     if not chosen:
         return []
     cells = _cells_of(reading, rows)

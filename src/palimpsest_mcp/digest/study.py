@@ -66,7 +66,7 @@ class Study:
         self.text = source.text
         self.facts: Facts = facts_of(source, registry)
         self._read = Source(source.text)
-        self._marked: dict[tuple[frozenset[Shape], bool, str], Marked] = {}
+        self._marked: dict[tuple[frozenset[Shape], bool, str, bool], Marked] = {}
 
     @cached_property
     def lines(self) -> Counter[str]:
@@ -97,11 +97,11 @@ class Study:
         """
         own = shared & self.shapes
         verb = f"{source.action.verb} {source.action.target}" if source.action else ""
-        key = (own, source.is_error, verb)
+        key = (own, source.is_error, verb, source.is_part)
         if key not in self._marked:
             read = Source(source.text) if self._marked else self._read  # records are marked in place
             read.make_rows(own)
-            self._marked[key] = self._mark(read, is_error=source.is_error, verb=verb)
+            self._marked[key] = self._mark(read, source, verb)
         return self._marked[key]
 
     def read_on(self, source: DigestSource) -> None:
@@ -110,19 +110,19 @@ class Study:
         self.facts.read_on()
         _ = self.line_count, self.size
 
-    def _mark(self, source: Source, *, is_error: bool, verb: str) -> Marked:
-        records = source.reading.records
+    def _mark(self, read: Source, source: DigestSource, verb: str) -> Marked:
+        records = read.reading.records
         errors = {n for n, record in enumerate(records) if record.kind == "error"}
-        outcomes = mark(source.reading, is_error=is_error, verb=verb)
+        outcomes = mark(read.reading, is_error=source.is_error, verb=verb, is_part=source.is_part)
         errors |= {n for n, record in enumerate(records) if record.kind == "error"}
         cells, spots = self._specs_in([record.cells or (record.text,) for record in records])
-        told = [one.records for one in source.reading.objects]
+        told = [one.records for one in read.reading.objects]
         told += [(n,) for n, record in enumerate(records) if record.table >= 0]
         derived = {n for own in told for n in self._going_on({n for one in own for cell in cells[one] for n in cell})}
-        for record in _links(source):
+        for record in _links(read):
             derived.update(n for cell in cells[record] for n in cell)
             records[record].worth *= _NEXT
-        return Marked(source, outcomes, frozenset(errors), cells, spots, frozenset(derived))
+        return Marked(read, outcomes, frozenset(errors), cells, spots, frozenset(derived))
 
     def _going_on(self, specs: set[int]) -> Iterator[int]:
         """Of these, addresses that are another of them with something behind it: what a program makes of its own

@@ -29,6 +29,8 @@ _REGULAR = 0.8
 _NAMES = re.compile(
     r"(?:^|[^a-z])(?:id|key|name|title|sha|path|file|login|slug|uuid|code|number|url|email)$", re.IGNORECASE
 )
+_ANYTHINGS = frozenset({"id", "key", "name", "number", "title", "type", "value"})
+"""Names that do not say whose they are: of the object that another one lies in, they stand with what that is called."""
 _TITLE = re.compile(r"(?:^|\.)(?:title|headline)$", re.IGNORECASE)
 _ADDRESS = re.compile(r"(?:^|\.)(?:url|link|href)$", re.IGNORECASE)
 """Rows with both are hits of a search."""
@@ -218,7 +220,11 @@ class _Told:
         pieces = [
             value if item.bare else f"{name}={value}" for name, value in zip(labels, item.leaves.values(), strict=True)
         ]
-        named = [f"{name}={value}" for name, value in self.owner(item)]
+        above = last(self.items[item.owner].path) if item.owner >= 0 else ""
+        whose = [
+            (f"{above}.{name}" if above and name in _ANYTHINGS else name, value) for name, value in self.owner(item)
+        ]
+        named = [f"{name}={value}" for name, value in whose]
         line = list(named)
         first = group.key[0] if group.key and not item.bare else ""
         if first in names and (item.row or (item.path and _NAMES.search(first))):
