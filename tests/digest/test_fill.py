@@ -22,7 +22,12 @@ from .conftest import Bench, PlainCounter
 WORDS = ["ash", "birch", "cedar", "elm", "fir", "holly", "larch", "maple", "oak", "pine", "rowan", "yew"]
 
 
-def _item(*records: Record, outcomes: frozenset[int] = frozenset(), tables: tuple[Table, ...] = ()) -> Item:
+def _item(
+    *records: Record,
+    outcomes: frozenset[int] = frozenset(),
+    tables: tuple[Table, ...] = (),
+    need: Need | None = None,
+) -> Item:
     source = Source("")
     source.reading.records += records
     source.reading.tables += tables
@@ -30,7 +35,7 @@ def _item(*records: Record, outcomes: frozenset[int] = frozenset(), tables: tupl
     item = Item(
         records=records,
         free=range(len(records)),
-        need=Need("prose"),
+        need=need or Need("prose"),
         values={},
         specs=[[()] * max(1, len(record.cells)) for record in records],
         outcomes=outcomes,
@@ -259,6 +264,18 @@ def test_a_line_that_is_cut_does_not_count_as_shown_and_a_row_or_an_outcome_does
 
 def _line(words: int, first: int) -> str:
     return " ".join((WORDS * 2)[first : first + words])
+
+
+@pytest.mark.parametrize("room", range(40, 130, 6))
+def test_when_what_stands_above_a_row_is_paid_for_its_neighbours_come_before_dearer_lines(room: int) -> None:
+    """Two of nine line numbers were told: all that a search for the lines had to say."""
+    numbers = (9, 34, 54, 73, 94, 117, 138, 160, 236)
+    hits = [Record(f"{n}:const markdown = new Markdown(", "hit", at=place) for place, n in enumerate(numbers)]
+    found = _item(*hits, need=Need("search", ["Markdown of the harbour", "rowan"]))
+    lines = [Record(f"{_line(6, n)} rowan stands here by itself", at=n) for n in range(9)]
+    other = _item(*lines, need=Need("prose", ["rowan is asked"]))
+    Filling([found, other], frozenset(), PlainCounter().count).fill(room)
+    assert printed(found)[-1].text.split() == [str(n) for n in numbers]
 
 
 LINES = st.tuples(st.sampled_from(WORDS[:3]), st.builds(_line, st.sampled_from([2, 3, 8, 12]), st.integers(0, 9)))

@@ -13,7 +13,7 @@ from .scene import WORK_MESSAGES, Result, Scene, covers
 
 _FROM = "offset limit start end start_line end_line startLine endLine line_start line_end"
 _PARTS = "view_range lines range ranges pages head tail"
-PART_ARGUMENTS = frozenset((*_FROM.split(), *_PARTS.split()))
+_RANGE = frozenset((*_FROM.split(), *_PARTS.split()))
 """Arguments with which a read shows a part of its file."""
 
 _NAMED = 60
@@ -69,7 +69,7 @@ def _newer_elsewhere(scene: Scene, writes: Mapping[str, list[Item]]) -> Iterator
             continue
         done = {call for _, call in changes}
         read, written = "read again later", "written anew later"
-        whole = [(one.row, _call(one), read) for one in reads if not PART_ARGUMENTS & (one.item.args or {}).keys()]
+        whole = [(one.row, _call(one), read) for one in reads if not _RANGE & (one.item.args or {}).keys()]
         whole += [(one.position[0], one.call_id, written) for one in writes.get(path, []) if one.call_id in done]
         for one in reads:
             same = [(other.row, _call(other), read) for other in reads if other.asked == one.asked]

@@ -241,7 +241,7 @@ class _Line(NamedTuple):
     went_well: bool
 
 
-def mark(reading: Reading, *, is_error: bool = False, verb: str = "", is_part: bool = False) -> list[int]:
+def mark(reading: Reading, *, is_error: bool = False, verb: str = "") -> list[int]:
     """Set kind and worth of what must not be lost, in place. Linear in the reading.
 
     Args:
@@ -250,7 +250,6 @@ def mark(reading: Reading, *, is_error: bool = False, verb: str = "", is_part: b
         is_error: the host said that the call failed.
         verb: the tool, or the verb of its action, and its target (`Bash git log --stat`, `run git log`, `read a.py`);
             empty: not known.
-        is_part: the call asked for a part: that there is more says nothing of how it went.
 
     Returns:
         Numbers of the records that say how it went, the best first, at most three. Of a file that was read, and of
@@ -269,7 +268,6 @@ def mark(reading: Reading, *, is_error: bool = False, verb: str = "", is_part: b
     _fade_repeated(reading.records)
     best = best or _failing(lines, source=source)
     partial = [n for n, line in enumerate(lines) if _PARTIAL.match(line.record.text[:_LABELLED])][:1]
-    partial = [] if is_part else partial
     for number in partial:
         _raise(reading.records[number], "outcome", 4.0)
     return list(dict.fromkeys([*best[:1], *partial, *best[1:]]))[:_MOST_OUTCOMES]

@@ -30,6 +30,8 @@ _AS = 4
 _FEW_ROWS = 12
 """Rows of a table up to which each tells as much as the first: a reader wants all of them, by fewer columns if need
 be."""
+_NEIGHBOURS = 100
+"""Rows of a block that are looked at anew when its first is shown, at most."""
 _NAMES = 5
 """Tokens of `[names]` with its line break and the mark that there are more."""
 _NAMES_SHARE, _NAMES_LEAST = 0.25, 40
@@ -121,6 +123,9 @@ class Filling:
         heap: list[_Entry] = []
         gone = {(n, one) for n, item in enumerate(self._items) for out in (item.taken, item.banned) for one in out}
         silent = {n for n, item in enumerate(self._items) if item.silent}
+        for n, item in enumerate(self._items):
+            for block in item.open if wanted is None else ():
+                self._look_anew(heap, n, block)
         cheapest = iter(ranked.cheapest)
         least, cheap = next(cheapest, _NOTHING)
         at, end, step = 0, len(ranked.entries), -1
@@ -172,7 +177,17 @@ class Filling:
                 self.spent += cost
                 self._names_spent += cost
             elif fits:
+                opens = unit is not None and unit.block >= 0 and unit.block not in item.open
                 self._take(n, number, cost)
+                if opens and unit is not None:
+                    self._look_anew(heap, n, unit.block)
+
+    def _look_anew(self, heap: list[_Entry], n: int, block: int) -> None:
+        """Rows of a block cost less once what stands above them is paid for."""
+        item = self._items[n]
+        for number in item.rows_of(block)[:_NEIGHBOURS]:
+            if number not in item.taken:
+                heappush(heap, (-self._rate(item, number), n, number))
 
     def _steps(self, ranked: _Ranking) -> list[_Step]:
         """What the last fill came to where it began as this one does; else nothing, to be filled: a digest is filled

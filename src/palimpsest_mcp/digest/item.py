@@ -398,6 +398,10 @@ class Item:
         leading = (n for n in rows if self.records[self.units[n].records[0]].worth >= _LEADING)
         return [n for n in leading if self.records[self.units[n].records[0]].table >= 0]
 
+    def rows_of(self, block: int) -> list[int]:
+        """The units of a block, the best first."""
+        return [number for _, number in self.rates if self.units[number].block == block]
+
     def rows_shown(self, block: int) -> int:
         """How many rows, or lines, of a block are shown."""
         units = (self.units[number] for number in self.taken)

@@ -66,7 +66,7 @@ class Study:
         self.text = source.text
         self.facts: Facts = facts_of(source, registry)
         self._read = Source(source.text)
-        self._marked: dict[tuple[frozenset[Shape], bool, str, bool], Marked] = {}
+        self._marked: dict[tuple[frozenset[Shape], bool, str], Marked] = {}
 
     @cached_property
     def lines(self) -> Counter[str]:
@@ -97,7 +97,7 @@ class Study:
         """
         own = shared & self.shapes
         verb = f"{source.action.verb} {source.action.target}" if source.action else ""
-        key = (own, source.is_error, verb, source.is_part)
+        key = (own, source.is_error, verb)
         if key not in self._marked:
             read = Source(source.text) if self._marked else self._read  # records are marked in place
             read.make_rows(own)
@@ -113,7 +113,7 @@ class Study:
     def _mark(self, read: Source, source: DigestSource, verb: str) -> Marked:
         records = read.reading.records
         errors = {n for n, record in enumerate(records) if record.kind == "error"}
-        outcomes = mark(read.reading, is_error=source.is_error, verb=verb, is_part=source.is_part)
+        outcomes = mark(read.reading, is_error=source.is_error, verb=verb)
         errors |= {n for n, record in enumerate(records) if record.kind == "error"}
         cells, spots = self._specs_in([record.cells or (record.text,) for record in records])
         told = [one.records for one in read.reading.objects]

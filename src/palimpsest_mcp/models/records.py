@@ -200,8 +200,6 @@ class DigestSource(msgspec.Struct, frozen=True, kw_only=True):
     arguments: tuple[tuple[str, str], ...] = ()
     """Names and short values that its call gives, where nothing else says what it acted on: they stand above the
     part."""
-    is_part: bool = False
-    """Its call asked for a part of a file: that there is more is no news."""
 
 
 class Visible(msgspec.Struct, frozen=True):

@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import msgspec
 
 from ...context.budgets import least_budget
-from ...context.versions import PART_ARGUMENTS
 from ...digest.rank import holds
 from ...digest.verdict import shown_in
 from ...models.events import SessionInfo
@@ -68,7 +67,6 @@ class Sources:
             redacted=sum(masked.counts.values()),
             binary=has_binary(item.content),
             arguments=self._arguments(item),
-            is_part=not PART_ARGUMENTS.isdisjoint(item.args or ()),
         )
 
     def _arguments(self, item: Item) -> tuple[tuple[str, str], ...]:

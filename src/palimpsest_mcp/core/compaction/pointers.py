@@ -10,6 +10,7 @@ from ...context.versions import Repeat
 from ...digest.blocks import escaped
 from ...digest.engine import outcome_lines
 from ...digest.manifest import header, item_note, lines_of
+from ...digest.notation import ESCAPE
 from ...digest.proof import check_part, facts_of
 from ...digest.study import Study
 from ...digest.verdict import counted
@@ -129,7 +130,7 @@ def _shape(strings: Mapping[tuple[str | int, ...], str]) -> str:
 
 _BELOW = ("", "; a line of this one:", "; lines of this one:")
 """Said of none, one and more lines below a note: without it they could be what changed since."""
-_ONLY = ("a line that only this one has:", "lines that only this one has:")
+_ONLY = ("a line that only this one has", "lines that only this one has")
 _MOST, _LONGEST = 3, 140
 """Of these so many, none with more characters."""
 
@@ -155,18 +156,18 @@ def pointer_record(
     Args:
         shapes: what is said of each item.
         outcomes: and how it went, where a line says that (D17).
-        lacks: item id -> `Repeat.lacks`; of these, lines that the later result does not have stand there instead: what
-            that one says need not be said here.
+        lacks: item id -> `Repeat.lacks`: lines that the later result does not have stand before all others.
         tokens: item id -> what really stands for it, where that is not its part.
     """
+    lacks = lacks or {}
     # As every digest counts them, item by item: `verify` counts them again.
     if outcomes:
         with deps.studies().of(sources, keep=False) as studies:
             facts = [one.facts for one in studies]
-            told = [None if lacks is None else lacks.get(one.item.id) for one in items]
+            only = [_only_here(source, lacks.get(source.item_id, frozenset())) for source in sources]
             lines = [
-                _quoted(one, outcome_lines(source, one) if only is None else _only_here(source, only))
-                for source, one, only in zip(sources, studies, told, strict=True)
+                _quoted(one, list(dict.fromkeys([*said, *outcome_lines(source, one)])))
+                for source, one, said in zip(sources, studies, only, strict=True)
             ]
             checks = [check_part(one, said) for one, said in zip(facts, lines, strict=True)]
     else:
@@ -182,8 +183,13 @@ def pointer_record(
         batch_id=batch_id,
     )
     parts = [
-        item_note(source, number, lines_of(source.text), shape=f"{shape}{_below(one.item.id, len(said), lacks or {})}")
-        for number, (one, source, shape, said) in enumerate(zip(items, sources, shapes, lines, strict=True), 1)
+        item_note(
+            source,
+            number,
+            lines_of(source.text),
+            shape=f"{shape}{_below(said, lacks.get(source.item_id, frozenset()))}",
+        )
+        for number, (source, shape, said) in enumerate(zip(sources, shapes, lines, strict=True), 1)
     ]
     parts = ["\n".join([part, *(line.text for line in said)]) for part, said in zip(parts, lines, strict=True)]
     parts[0] = f"{header(request, counts, 0, shows=any(lines))}\n{parts[0]}"
@@ -211,20 +217,20 @@ def pointer_record(
     )
 
 
-def _below(item_id: str, lines: int, lacks: Mapping[str, frozenset[str]]) -> str:
+def _below(lines: Sequence[DigestLine], lacks: frozenset[str]) -> str:
     """What is said of the lines below a note."""
-    only = len(lacks.get(item_id, ()))
-    if not lines or not only:
-        return _BELOW[min(lines, 2)]
-    if lines >= only:
-        return f"; {_ONLY[lines > 1]}"
-    return f"; {lines:,} of {only:,} {_ONLY[True]}"
+    only = sum(bare_line(line.text.removeprefix(ESCAPE)) in lacks for line in lines)
+    if not only:
+        return _BELOW[min(len(lines), 2)]
+    said = _ONLY[only > 1] if only == len(lacks) else f"{only:,} of {len(lacks):,} {_ONLY[True]}"
+    more = len(lines) - only
+    return f"; {said}{f', and {more} more of it' if more else ''}:"
 
 
 def _only_here(source: DigestSource, lacks: frozenset[str]) -> list[str]:
     """The first lines of a text that the later one does not have."""
     found = (line for line in source.text.splitlines() if bare_line(line) in lacks and len(line) <= _LONGEST)
-    return [escaped(line) for line in dict.fromkeys(found)][:_MOST]
+    return [escaped(line) for line in dict.fromkeys(line.strip() for line in found)][:_MOST]
 
 
 def _quoted(study: Study, texts: Sequence[str]) -> list[DigestLine]:
