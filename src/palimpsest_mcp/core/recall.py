@@ -18,7 +18,7 @@ OFFER_TOKENS = 300
 """Of one offer, all of it."""
 LEAST_CLOSE = 9.0
 """Nats of rarity that must stand together in a passage: two rare words of the request, or one that hardly any passage
-has. docs/quality.md has the figures of other values, and of looking for identifiers and numbers only."""
+has. `benchmarks/offers.py` measures what comes of it."""
 _READ_CHARACTERS = 4_000
 """Of a request; what is pasted into a longer one names everything."""
 _MOST = 8

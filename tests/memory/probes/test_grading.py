@@ -136,6 +136,44 @@ def test_whose_a_value_is_must_stand_in_its_line() -> None:
     assert not Stays({"r0": "ticket=NIGHT-7001\nNIGHT-7000"}).answers(owners[0])
 
 
+def results_of(*texts: str) -> list[Original]:
+    items = [
+        Item(id=f"r{n}", kind="tool_result", role="tool", position=(n + 1, 0), content=text, sha256=f"r{n}")
+        for n, text in enumerate(texts)
+    ]
+    return [Original(item=item, text=text, leaves=True) for item, text in zip(items, texts, strict=True)]
+
+
+def test_a_value_that_two_results_name_differently_is_answered_by_either_name() -> None:
+    given = results_of(
+        '{"payment_id": "card_4711234", "amount": 752}', '{"cards": {"card_4711234": {"id": "card_4711234"}}}'
+    )
+    owner = next(one for one in ask(given, Stays({})).probes if one.type == "owner")
+    assert (owner.expected, owner.or_owner) == (("card_4711234", "payment_id"), ("id",))
+    for line, answered in (
+        ("payment_id=card_4711234", True),
+        ("2 cards: id card_4711234", True),
+        ("amount card_4711234", False),
+    ):
+        assert Stays({"r9": line}).answers(owner) is answered, line
+
+
+def test_a_number_that_nothing_names_is_asked_for_only_where_it_came_up_again() -> None:
+    listing, named = "staff   53248 Sep  4 14:48 .coverage", "size: 61440"
+    alone = ask(results_of(listing, named), Stays({})).probes
+    assert [one.expected for one in alone] == [("61440",), ("61440", "size")]
+    again = ask(results_of(listing, "grep 53248 sizes.txt"), Stays({})).probes
+    assert [one.expected for one in again] == [("53248",)]
+
+
+def test_badges_and_links_within_a_site_are_not_asked_for() -> None:
+    page = (
+        "[![build](https://ci.example/b.svg)](https://ci.example/runs)\n[Home](/pages/index.html)\n"
+        "The report lies at https://example.org/report-2026"
+    )
+    assert [one.expected for one in ask(results_of(page), Stays({})).probes] == [("https://example.org/report-2026",)]
+
+
 def test_under_80_percent_of_what_is_not_critical_is_noted() -> None:
     assert any("not critical, under 80% passed" in note for note in plain(asked(79, 21)).notes)
     assert plain(asked(80, 20)).notes == ()

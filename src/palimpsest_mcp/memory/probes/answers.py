@@ -50,12 +50,27 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True):
     item_id: str
     """The original that it was made from."""
     critical: bool = False
+    or_owner: tuple[str, ...] = ()
+    """What else originals say whose the value is; one of all is enough."""
 
 
-def probe(kind: ProbeType, question: str, expected: tuple[str, ...], item: Item, *, critical: bool = False) -> Probe:
+def probe(
+    kind: ProbeType,
+    question: str,
+    expected: tuple[str, ...],
+    item: Item,
+    *,
+    critical: bool = False,
+    or_owner: tuple[str, ...] = (),
+) -> Probe:
     """A probe; critical only where its type may be."""
     return Probe(
-        type=kind, question=question, expected=expected, item_id=item.id, critical=critical and kind in CRITICAL
+        type=kind,
+        question=question,
+        expected=expected,
+        item_id=item.id,
+        critical=critical and kind in CRITICAL,
+        or_owner=or_owner,
     )
 
 
@@ -112,8 +127,8 @@ class Stays:
     def answers(self, probe: Probe) -> bool:
         """Whether one passage holds every expected value; the one that took the original's place is asked first."""
         if probe.type == "owner":
-            value, owner = probe.expected
-            return any(names_owner(line, owner) for line in self._lines_with(value))
+            value, *owners = (*probe.expected, *probe.or_owner)
+            return any(names_owner(line, owner) for line in self._lines_with(value) for owner in owners)
         own = self._passages.get(probe.item_id)
         if own is not None and probe.expected and self._in(own, probe.expected):
             return True

@@ -238,8 +238,8 @@ A_RESULT = 2
 """Values that are asked for of one result: those that the most other items hold too."""
 RECENT_MESSAGES = 40
 """An error that came up within so many newest messages is still being worked on, unless something shows otherwise."""
-OWNER_CHARS, ROW_CHARS = 80, 2_000
-"""How far before a value its key is looked for, and how long a line may be to be read as a row."""
+OWNER_CHARS, ROW_CHARS, PLACES = 80, 2_000, 8
+"""How far before a value its key is looked for, how long a line may be to be read as a row, and at how many places."""
 EVERYWHERE = 0.2
 """A value that more than this share of the items holds is layout (a version in every header), no fact."""
 _CODED = re.compile(
@@ -255,7 +255,8 @@ _VALUE = re.compile(
     r"|(?<![\w.,-])\d{5,12}(?![\w.,-])"
 )
 _PICTURE = re.compile(r"https?://\S+\.(?:gif|png|jpe?g|svg|webp|ico)|\S+\.gif")
-"""What only adorns a page: nobody comes back to it."""
+_FURNITURE = re.compile(r"\[!\[[^\]\n]{0,200}\]\([^)\n]{0,400}\)\]\([^)\n]{0,400}\)|\]\(/[^)\n]{0,400}\)")
+"""What only adorns a page or leads around in it, a badge or the link of a menu: nobody comes back to it."""
 _MAYBE = re.compile(r"[\d/]")
 _LABEL = re.compile(r"\"([A-Za-z][\w -]{1,40})\"\s?: ?\"?$|(?:^|[\s,;({])([A-Za-z][\w-]{1,40}) ?[:=] ?[\"'`]?$")
 _CELLS = re.compile(r"\t|\||,")
@@ -274,8 +275,11 @@ def result_probes(originals: Sequence[Original], outputs: Texts) -> Iterator[Pro
     newest = _newest_conclusion(results, outputs)
     held = {one.item.id: outputs.values(one) for one in originals}
     # The same bytes twice are one thing that was said: nobody came back to what it holds.
-    distinct = {one.item.sha256 or one.item.id: one.item.id for one in originals}
-    holders = Counter(value for name in distinct.values() for value in held[name])
+    distinct = {one.item.sha256 or one.item.id: one for one in originals}
+    holders: dict[str, list[Original]] = {}
+    for one in distinct.values():
+        for value in held[one.item.id]:
+            holders.setdefault(value, []).append(one)
     most = max(3, EVERYWHERE * len(originals))
     asked: set[str] = set()
     for one in results:
@@ -285,15 +289,23 @@ def result_probes(originals: Sequence[Original], outputs: Texts) -> Iterator[Pro
         yield from _ending(one, outputs, one.item.id == newest)
         yield from _outcome(one, outputs)
         # What others hold too comes first; a result that nobody came back to is asked for its first value.
-        ranked = sorted(held[one.item.id], key=lambda value: -holders[value])
-        whole = (value for value in ranked if holders[value] <= most and stands_whole(one.text, value))
+        ranked = sorted(held[one.item.id], key=lambda value: -len(holders[value]))
+        # A number that nothing names and nobody came back to is no question: the size of a file in a listing.
+        whole = (
+            value
+            for value in ranked
+            if len(holders[value]) <= most
+            and stands_whole(one.text, value)
+            and (len(holders[value]) > 1 or not value.isdigit() or _first_owner(one.text, value))
+        )
         for count, value in enumerate(islice(whole, A_RESULT)):
-            if (count and holders[value] < 2) or value in asked:
+            if (count and len(holders[value]) < 2) or value in asked:
                 continue  # any passage may answer: asked once more, one loss would count for many
             asked.add(value)
             yield probe("recall", "Which value does this result give?", (value,), one.item)
-            if owner := _owner(one.text, value):
-                yield probe("owner", "Whose value is this?", (value, owner), one.item)
+            if owner := _first_owner(one.text, value):
+                others = _owners(holders[value], value).keys() - {owner}
+                yield probe("owner", "Whose value is this?", (value, owner), one.item, or_owner=tuple(sorted(others)))
 
 
 class Texts:
@@ -392,9 +404,8 @@ def _outcome(one: Original, outputs: Texts) -> Iterator[Probe]:
         yield probe("outcome", "What came of this call?", expected, one.item)
 
 
-def _owner(text: str, value: str) -> str:
+def _owner(text: str, value: str, place: int) -> str:
     """The key or label before a value in its line, else the first cell of its row; empty where nothing says it."""
-    place = next(whole_places(text, value))
     start = text.rfind("\n", 0, place) + 1
     end = text.find("\n", place)
     before = text[max(start, place - OWNER_CHARS) : place]
@@ -404,6 +415,17 @@ def _owner(text: str, value: str) -> str:
     cells = [cell.strip() for cell in _CELLS.split(line)] if len(line) <= ROW_CHARS else []
     first = cells[0] if len(cells) > 2 else ""
     return first if value in cells[1:] and _NAMES.fullmatch(first) else ""
+
+
+def _first_owner(text: str, value: str) -> str:
+    return _owner(text, value, next(whole_places(text, value)))
+
+
+def _owners(holders: Sequence[Original], value: str) -> dict[str, None]:
+    """Whatever the originals say whose a value is: a card is an `id` where the user's are listed, a `payment_id` in an
+    order."""
+    places = ((one.text, place) for one in holders for place in islice(whole_places(one.text, value), PLACES))
+    return dict.fromkeys(owner for text, place in places if (owner := _owner(text, value, place)))
 
 
 def _newest_conclusion(results: Sequence[Original], outputs: Texts) -> str:
@@ -420,7 +442,7 @@ def _values(text: str) -> dict[str, None]:
         head = text[: text.rfind("\n", 0, HEAD_CHARS) + 1 or HEAD_CHARS]
         text = head + text[text.find("\n", len(text) - TAIL_CHARS) :]
     # No value runs over white space, and each has a digit or a slash.
-    words = " ".join(filter(_MAYBE.search, MARK.sub(" ", text).split()))
+    words = " ".join(filter(_MAYBE.search, _FURNITURE.sub(" ", MARK.sub(" ", text)).split()))
     found = _VALUE.findall(words)
     kept = (value for value in found if LEAST <= len(value) <= MAX_WORDS and not _PICTURE.fullmatch(value))
     return dict.fromkeys(kept)
