@@ -26,21 +26,24 @@ from real_sessions import shared_folder
 Replay = dict[str, Any]
 """The fields of `tests.integrations.replay.Counted`, lists as their lengths."""
 SESSIONS = 5
-EVERY, SOME = 1_000_000, 12
+EVERY, SOME = 1_000_000, 6
 """Requests of a session: all of them, or so many, evenly spread."""
 TESTS = CHECKOUT / "tests" / "integrations"
 HEAD = (
-    *("requests", "passes", "largest, of the window", "above 0.70", "invalid", "changed without a pass"),
-    *("billed", "doing nothing", "most above it", "dearest pass", "restored"),
+    *("requests", "passes", "largest, of the window", "at or above 0.70", "invalid", "changed without a pass"),
+    *("billed", "doing nothing", "most above it within the window", "in all", "dearest pass", "restored"),
 )
 READING = f"""\
-Windows have 0.6 of their session's tokens; policy `research`, trigger 0.70, target 0.40. Each request is sent twice,
-and "changed" counts those that were other bytes the second time, too. Bills are in input tokens: 0.1 for one that the
-cache has, 1.25 for one that is written into it, nothing for answers. A pass costs 1.15 for each token that the cache
-had of the request before and that is written again. "Most above it": what the session was billed so far, less the bill
-of doing nothing, where that was most; it should never be above the dearest pass until then (where it was, "beyond"
-counts the requests). Adapters are asked at {SOME} requests a session, so that a pass has few to pay back in; their rows
-are sums over all five."""
+Windows have 0.6 of their session's tokens; policy `research`, trigger 0.70, target 0.40. Tokens are the window's own
+count. Where requests are at or above the trigger, "held" counts those of which what no pass may touch (talk, calls, the
+newest three results, what is under 100 tokens) is above it alone. Each request is sent twice, and "changed" counts
+those that were other bytes the second time, too. Bills are in input tokens: 0.1 for one that the cache has, 1.25 for
+one that is written into it, nothing for answers. A pass costs 1.15 for each token that the cache had of the request
+before and that is written again. "Most above it": what the session was billed so far, less the bill of doing nothing,
+where that was most: within the window while the whole list still fits it, and in all, where a model would refuse what
+doing nothing sends. The first should never be above the dearest pass until then (where it was, "beyond" counts the
+requests). Adapters are asked at {SOME} requests a session, so that a pass has few to pay back in; their rows are sums
+over all five."""
 
 
 def adapters(_repeats: int) -> str:
@@ -110,17 +113,18 @@ def _row(several: Iterable[Replay]) -> list[str]:
     def most(name: str) -> float:
         return max(one[name] for one in these)
 
-    beyond = total("beyond_a_pass")
+    beyond, above = total("beyond_a_pass"), total("above_trigger")
     return [
         str(total("requests")),
         str(total("passes")),
         f"{most('largest'):.2f}",
-        str(total("above_trigger")),
+        f"{above} (held: {total('beyond_reach')})" if above else "0",
         str(total("invalid")),
         str(total("changed_prefixes", "changed_again")),
         f"{total('billed'):,}",
         f"{total('nothing'):,}",
-        f"{most('most_above'):,.0f}" + (f" (beyond: {beyond})" if beyond else ""),
+        f"{most('most_above_within'):,.0f}" + (f" (beyond: {beyond})" if beyond else ""),
+        f"{most('most_above'):,.0f}",
         f"{most('costliest_pass'):,.0f}",
         f"{total('restored')} of {len(these)}",
     ]

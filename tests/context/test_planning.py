@@ -8,9 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from palimpsest_mcp.context.plan import Outcome, enough_tokens, goal_tokens, plan, replan
+from palimpsest_mcp.context.plan import Outcome, plan, replan
 from palimpsest_mcp.context.presets import ANCHORED, PHASED, RESEARCH
 from palimpsest_mcp.context.strategies import STRATEGIES
+from palimpsest_mcp.context.worth import enough_tokens, goal_tokens, worth_raising
 from palimpsest_mcp.errors import InvalidArgument
 from palimpsest_mcp.models.items import Item
 from palimpsest_mcp.models.plans import ContextItem, Plan, Slot
@@ -205,6 +206,31 @@ def test_a_pass_that_leaves_most_of_the_prompt_as_it_is_may_free_less() -> None:
     assert "waits until 2,500" in plan(few, RESEARCH, **said).reason, "a quarter of it, whatever it costs"
 
 
+def test_a_pass_that_comes_below_the_trigger_runs_for_the_little_that_it_takes() -> None:
+    few = [*digests(12), *(result(row, 400) for row in range(20, 26))]
+    stuck = [one.batch_id for one in few[:12]]
+    said: dict[str, Any] = {"window_tokens": 100_000, "messages_since_pass": 50, "stuck": stuck, "stuck_pressed": stuck}
+    little: dict[str, Any] = {"used_tokens": 70_300, "enough": 60_300, **said}
+    under = plan(few, RESEARCH, **little, saved=10_000)
+    assert under.status == "planned" and 69_000 < under.predicted_tokens < 70_000
+    assert plan(few, RESEARCH, **little, saved=1_000).status == "nothing_to_do", "nothing was saved that would pay"
+    above = plan(few, RESEARCH, used_tokens=72_000, enough=62_000, **said, saved=10_000)
+    assert above.status == "nothing_to_do" and "waits until 2,500" in above.reason
+    early = [*few[-6:-3], *digests(12), *few[-3:]]
+    whole = plan(early, RESEARCH, **little, saved=100_000)
+    assert whole.status == "nothing_to_do", "it would rewrite the whole prompt for that"
+
+
+def test_above_the_trigger_digests_go_up_a_level_for_what_is_missing() -> None:
+    def worth(left: int, freed: int) -> int | None:
+        return worth_raising(left, 55_000, 70_000, 0.75, 100_000, RESEARCH, freed=freed)
+
+    assert worth(69_000, 6_000) == 10_000, "as much as a pass has to free by itself"
+    assert worth(70_500, 4_500) == 501, "with what leaves anyway it is worth a new prefix"
+    assert worth(70_500, 100) == 2_400
+    assert worth(54_000, 21_000) is None
+
+
 def test_small_results_leave_as_pointers_where_the_next_pass_would_follow_soon() -> None:
     small = [result(row, 150) for row in range(40)]
     items = [*small, result(50, 9_000), *(result(row, 1_000) for row in range(51, 54))]
@@ -218,6 +244,10 @@ def test_small_results_leave_as_pointers_where_the_next_pass_would_follow_soon()
     roomy = plan(items, RESEARCH, used_tokens=18_000, **said, enough=17_499)
     assert left(roomy) == ["r50"] and 10_000 < roomy.predicted_tokens < 13_750
     assert left(plan(items, RESEARCH, used_tokens=23_000, **said)) == ["r50"], "not where nobody asks for enough"
+    some = [*small[:3], *items[40:]]
+    assert left(plan(some, RESEARCH, used_tokens=23_000, **said, enough=17_499)) == ["r50"], "they gain hardly anything"
+    due = plan(some, RESEARCH, used_tokens=25_500, **said, enough=17_499)
+    assert {*left(due)} == {"r50", *(one.item.id for one in small[:3])}, "the context would stay above the trigger"
     shorter = [msgspec.structs.replace(one, tokens=99) for one in small]
     tiny = plan([*shorter, *items[40:]], RESEARCH, used_tokens=23_000, **said, enough=17_499)
     assert left(tiny) == ["r50"], "a pointer is hardly smaller"

@@ -158,7 +158,7 @@ async def test_what_cannot_go_up_is_found_out_by_the_request_that_waits_for_more
         tried = [*asked]
         again = await p.compact_messages(first.messages, session_id="s", window_tokens=window)
     assert once.messages == again.messages == first.messages and "would free" in once.report.reason
-    assert tried.count(pair) == 2 and tried[-1] == pair, "it alone, once the others are known"
+    assert tried.count(pair) == 2, "once more, once the others are known"
     assert {*asked[len(tried) :]} <= {pair}
 
 

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import random
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from palimpsest_mcp.core.compaction.higher_levels import left_to
+from palimpsest_mcp.core.dependencies import ContentCounter
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.digest.verdict import shown_in
 from palimpsest_mcp.models.items import Specific
+from palimpsest_mcp.models.records import Digest, DigestRequest
 from palimpsest_mcp.models.views import BatchView
+from palimpsest_mcp.ports.text import Digester
 
 pytestmark = pytest.mark.anyio
 Messages = list[dict[str, Any]]
@@ -133,6 +138,60 @@ async def test_a_digest_of_a_higher_level_shows_all_that_others_left_to_what_it_
         )
         assert len(missing) <= row.specifics.left_out
     assert third.report.status in ("compacted", "nothing_to_do", "target_not_reached")
+
+
+class Forgetful:
+    """A digester whose digests of several show nothing of what others left to them."""
+
+    def __init__(self, whole: Digester) -> None:
+        self._whole = whole
+
+    @property
+    def name(self) -> str:
+        return "forgetful/1"
+
+    async def digest(self, request: DigestRequest) -> Digest:
+        return await self._whole.digest(structs.replace(request, carried=frozenset()))
+
+
+async def forgetful(p: Palimpsest) -> tuple[Palimpsest, Messages, int]:
+    """The same, a list in which digests leave tickets to older ones, and its tokens."""
+    whole = p.deps.digester_for
+
+    def forgets(counter: ContentCounter) -> Digester:
+        return Forgetful(whole(counter))
+
+    p = Palimpsest(replace(p.deps, digester_for=forgets), p.settings)
+    messages = session(60, repeats=26, again=20)
+    done = await p.compact_messages([*messages[:61], messages[-1]], session_id="s", target=0.5, keep_last=3, force=True)
+    longer = [*done.messages[:-1], *messages[61:]]
+    second = await p.compact_messages(longer, session_id="s", target=0.5, keep_last=3, force=True)
+    assert {row.level for row in (await rows(p, "s")).values()} == {1}
+    return p, second.messages, second.report.after.used.value or 0
+
+
+async def lost(p: Palimpsest) -> int:
+    """Specifics that another digest showed when theirs was made, and none shows now."""
+    standing = [row for row in (await rows(p, "s")).values() if row.state == "replaced"]
+    made = [(await p.record("s", row.batch_id)).specifics.left_out for row in standing]
+    return sum(row.specifics.left_out for row in standing) - sum(made)
+
+
+async def test_above_the_trigger_what_others_left_to_digests_keeps_them_from_going_up_no_more(p: Palimpsest) -> None:
+    p, sent, used = await forgetful(p)
+    again = await p.compact_messages(sent, session_id="s", window_tokens=used)
+    assert again.report.after.ratio is not None and again.report.after.ratio < 0.7
+    assert await lost(p) > 0, "counted as left out"
+    assert (await p.compact_messages(sent, session_id="s", window_tokens=used)).messages == again.messages
+    assert await p.expand_messages(again.messages, session_id="s") == session(60, repeats=26, again=20)
+
+
+async def test_below_the_trigger_a_digest_of_a_higher_level_shows_all_that_others_left_to_it(p: Palimpsest) -> None:
+    p, sent, used = await forgetful(p)
+    again = await p.compact_messages(sent, session_id="s", window_tokens=used * 5 // 4)
+    found = await rows(p, "s")
+    assert {row.level for row in found.values() if row.state == "replaced"} == {1, 2}
+    assert again.report.status == "target_not_reached" and await lost(p) == 0
 
 
 async def test_what_others_left_to_a_digest_is_found(p: Palimpsest) -> None:

@@ -8,17 +8,25 @@ import logging
 import os
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from palimpsest_mcp.context.arguments import left_tokens
+from palimpsest_mcp.context.fit import BRIEF_TOKENS
+from palimpsest_mcp.context.judge import judge
+from palimpsest_mcp.core.palimpsest import Palimpsest
+from palimpsest_mcp.core.sessions import Sessions
 from palimpsest_mcp.hosts.validity import check_messages
 from palimpsest_mcp.integrations.window import AgentWindow
+from palimpsest_mcp.models.plans import ContextItem
 from palimpsest_mcp.text.tokens.count import open_counter
 
 Messages = list[dict[str, Any]]
 CACHED, WRITTEN = 0.1, 1.25
 """Price of a token that the cache has, and of one that is written into it, in input tokens."""
+TRIGGER = 0.7
+"""Share of the window."""
 POINTS = int(os.environ.get("TEST_REPLAY_POINTS", "12"))
 """Requests of a session that are sent, evenly spread."""
 log = logging.getLogger(__name__)
@@ -68,7 +76,9 @@ class Counted:
     largest: float = 0.0
     """Share of the window."""
     above_trigger: int = 0
-    """Requests above it: where what stays is mostly talk, a pass waits until it frees a tenth of the window."""
+    """Requests at or above it."""
+    beyond_reach: int = 0
+    """Of these, requests of which what may not be touched is above it alone."""
     billed: float = 0.0
     nothing: float = 0.0
     """What the same requests cost without us."""
@@ -78,7 +88,10 @@ class Counted:
     most_above: float = 0.0
     """The most that was billed above `nothing`, of the session so far, at any request."""
     beyond_a_pass: list[int] = field(default_factory=list[int])
-    """Requests at which more was billed above `nothing` than the costliest pass until then cost."""
+    """Requests at which more was billed above `nothing` than the costliest pass until then cost, while doing nothing
+    was possible: the list as it came was within the window."""
+    most_above_within: float = 0.0
+    """The same as `most_above`, while that was so."""
     shrunk: int = 0
     """Tokens that the last request did without."""
     restored: bool = False
@@ -132,7 +145,7 @@ def _blocks(message: dict[str, Any]) -> Messages:
 
 
 def tokens_of(messages: Messages) -> int:
-    """Of a list, by our own counter."""
+    """Of a list, by our own counter, with what every result takes beside its text."""
     return sum(_tokens(json.dumps(message["content"])) for message in messages)
 
 
@@ -141,7 +154,9 @@ COUNTER = open_counter("gpt-5")
 
 @lru_cache(4_000)
 def _tokens(content: str) -> int:
-    return COUNTER.count_content(json.loads(content))
+    blocks = json.loads(content)
+    results = 0 if isinstance(blocks, str) else sum(block["type"] == "tool_result" for block in blocks)
+    return COUNTER.count_content(blocks) + results * COUNTER.per_result_overhead
 
 
 async def replay_all(make_window: Callable[..., AgentWindow], seam: Seam) -> None:
@@ -197,7 +212,9 @@ async def replayed(
         counted.invalid += [f"{end}: {one}" for one in check_messages(sent, "anthropic") if one not in as_it_came]
         if not passed and kept < len(before):
             counted.changed_prefixes.append(end)
-        counted.above_trigger += total > 0.72 * window_tokens  # 0.70 by the library's own count
+        if total >= TRIGGER * window_tokens:
+            counted.above_trigger += 1
+            counted.beyond_reach += await window.aask(partial(_held, name)) >= TRIGGER * window_tokens
         counted.largest = max(counted.largest, total / window_tokens)
         counted.billed += _bill(sent, kept)
         counted.nothing += _bill(raw, _common(before_nothing, raw))
@@ -207,8 +224,10 @@ async def replayed(
             counted.costliest_pass = max(counted.costliest_pass, cost)
         above = counted.billed - counted.nothing
         counted.most_above = max(counted.most_above, above)
-        if above > counted.costliest_pass:
-            counted.beyond_a_pass.append(end)
+        if tokens_of(raw) <= window_tokens:
+            counted.most_above_within = max(counted.most_above_within, above)
+            if above > counted.costliest_pass:
+                counted.beyond_a_pass.append(end)
         counted.shrunk = tokens_of(raw) - total
         if seam.read(await seam.send(window, name, built)) != sent:
             counted.changed_again.append(end)
@@ -218,6 +237,24 @@ async def replayed(
     counted.restored = (seam.read(restored) if seam.native else restored) == before_nothing
     counted.passes = len(passes)
     return counted
+
+
+async def _held(name: str, p: Palimpsest) -> int:
+    """Tokens of what no pass may touch: talk, calls and what notes left of them, the newest results, the smallest ones,
+    and beside each result what it takes whatever its text is."""
+    sessions, policy = Sessions(p.deps), p.deps.policy_named(None)
+    _, view = await sessions.view(await sessions.find(name), COUNTER)
+    verdicts = judge(view.items, policy, keep_last=policy.floor_tool_results, brief_tokens=BRIEF_TOKENS)
+    free = {one.item_id for one in verdicts if one.verdict != "protected" or one.reason == "already_replaced"}
+
+    def least(one: ContextItem) -> int:
+        if one.item.id not in free:
+            return one.tokens
+        if one.item.role == "tool":
+            return COUNTER.per_result_overhead
+        return left_tokens(one.item, one.tokens) if one.state == "live" else one.tokens
+
+    return sum(map(least, view.items))
 
 
 async def _subscribed(p: Any, passes: list[int]) -> None:

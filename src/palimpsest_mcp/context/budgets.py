@@ -356,6 +356,11 @@ SHARE = 0.4
 """Tokens of a level-2 digest, as a share of the digests it stands for."""
 
 
+def under_pressure(digester: str) -> str:
+    """Whose failed attempts those are at one digest that need not show all that others left to what it replaces."""
+    return f"{digester} under pressure"
+
+
 class Group(msgspec.Struct, frozen=True, kw_only=True):
     """Digests that would become one."""
 

@@ -73,6 +73,13 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     lasts: int | None = None
     """Tokens from which the next pass is some way off: where more are left, small results leave, too."""
 
+    due: int | None = None
+    """Tokens at which a pass is due; None where `enough` is."""
+
+    def is_due(self, predicted: int) -> bool:
+        """Whether a pass that leaves so many tokens leaves the context above the trigger."""
+        return self.due is not None and predicted >= self.due
+
     def suffices(self, predicted: int) -> bool:
         """Whether so many tokens are few enough to leave some of them to digests and to the newest results."""
         return self.enough is None or predicted <= self.enough
@@ -271,13 +278,15 @@ def _shorter_arguments(
 def _brief_ones(
     items: Sequence[ContextItem], policy: Policy, wish: Wish, best: Fit, sizing: Sizing, known: _Known
 ) -> Fit:
-    """The same with small results as pointers; as it was where that gains next to nothing."""
+    """The same with small results as pointers; as it was where that gains next to nothing, unless a pass would
+    be due without it."""
     if any(note.startswith(_SOFTER) for note in best.notes):
         policy = msgspec.structs.replace(policy, min_argument_tokens=policy.min_item_tokens)
     sizing = msgspec.structs.replace(sizing, batch_items=PRESSED_ITEMS, batch_tokens=PRESSED_TOKENS)
     found = _at(items, policy, wish, best.keep_last, sizing, known, brief_tokens=BRIEF_TOKENS)
     found = _shared_out(items, policy, wish, msgspec.structs.replace(found, notes=best.notes), sizing, known)
-    if best.predicted - found.predicted < LEAST_BRIEF * wish.goal:
+    least = 1 if wish.is_due(best.predicted) else LEAST_BRIEF * wish.goal
+    if best.predicted - found.predicted < least:
         return best
     said = f"results from {BRIEF_TOKENS} tokens on left, not from {policy.min_item_tokens}, toward the target"
     return msgspec.structs.replace(found, notes=(*found.notes, said))

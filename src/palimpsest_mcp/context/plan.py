@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Sequence
 from typing import TypedDict, Unpack
 
@@ -15,9 +14,10 @@ from ..models.text import counted, verb
 from .budgets import Group, Share, crowded, level2_groups
 from .fit import Fit, Wish, fit
 from .judge import Facts, judge
-from .meter import breakdown, cache_cost, gain_more, in_words, is_critical, ratio_of, stays, triggers
+from .meter import breakdown, cache_cost, gain_more, in_words, stays, triggers
 from .occasion import AS_COUNTED, Occasion, Said, messages_since, why_not
 from .strategies import DEFAULT, STRATEGIES, Strategy
+from .worth import due_tokens, goal_tokens, is_paid, lasting_tokens, least_gain, rewritten_share, worth_raising
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,8 +53,10 @@ def plan(
     messages_since_pass: int | None = None,
     ratio: float | None = None,
     prices: Prices = DEFAULT_PRICES,
+    saved: float = 0.0,
     said: Said = AS_COUNTED,
     stuck: Collection[str] = (),
+    stuck_pressed: Collection[str] = (),
     facts: Facts | None = None,
     **numbers: Unpack[PlanNumbers],
 ) -> Plan:
@@ -69,7 +71,8 @@ def plan(
     Nothing is to do below the trigger unless `force` or `requested`; for a short session below the critical zone, too
     few messages since the last pass, or a host that compacts by itself, unless `force`; where the target is met
     already; where, after an earlier pass, the policy's target cannot be met and less than `min_gain_share` of the
-    window would leave (half of it in the critical zone, a quarter where the window is full); and where a `requested`
+    window would leave (half of it in the critical zone, a quarter where the window is full, less where it comes below
+    the trigger and earlier passes saved what it costs); and where a `requested`
     pass below the trigger would pay back its prompt cache only after more than `max_break_even_turns` model requests.
 
     Args:
@@ -86,8 +89,10 @@ def plan(
         result_overhead: tokens that a tool result takes beside its text, its digest too.
         share_by: how the target is shared out among digests; None gives each batch the policy's share of its tokens.
         digests_only: no digest gives way to a pointer for the target.
+        saved: by earlier passes, in input tokens (`savings.saved_so_far`).
         said: the unit of the numbers in the plan's sentence.
         stuck: batches that could not go up a level before (`level2_groups`).
+        stuck_pressed: those that could not although it was to show less (`under_pressure`).
         enough: as `enough_tokens` has it; None where a pass that misses its target need not be worth it.
         facts: as `fit` has it.
 
@@ -112,7 +117,7 @@ def plan(
     if refusal is not None:
         return _nothing(refusal, wish, judge(items, policy, keep_last=wish.keep_last, force=force), policy)
     found = fit(items, policy, wish, facts)
-    rising = _rising(items, policy, found, wish, occasion, stuck)
+    rising = _rising(items, policy, found, wish, occasion, stuck_pressed if wish.is_due(found.predicted) else stuck)
     # A pass of digests alone would rewrite with every repetition what an earlier one with the same target wrote (L6).
     alone = strategy.remakes or wish.enough is not None or crowded(items, policy, window)
     if not found.slots and not (rising and alone):
@@ -124,7 +129,7 @@ def plan(
     if (
         not force
         and numbers.get("target") is None
-        and (drip := _drips(items, found, wish, occasion, policy, rising, said)) is not None
+        and (drip := _drips(items, found, wish, occasion, policy, rising, said, saved=saved, prices=prices)) is not None
     ):
         return _nothing(drip, wish, found.verdicts, policy)
     return _planned(found, wish, window, policy, rising=() if found.slots else rising, said=said)
@@ -160,13 +165,6 @@ def replan(
     return _planned(fit(items, policy, wish, facts), wish, window, policy)
 
 
-def goal_tokens(share: float, window: int) -> int:
-    """The most tokens whose ratio still meets a share of the window."""
-    goal = math.floor(share * window)
-    # The product may come out a hair below a whole number, the quotient never above its own literal.
-    return goal + 1 if window and (goal + 1) / window <= share else goal
-
-
 def _wish(
     items: Sequence[ContextItem], policy: Policy, numbers: PlanNumbers, *, own_window: bool = False
 ) -> tuple[Wish, int, float]:
@@ -197,6 +195,7 @@ def _wish(
         strategy=numbers.get("strategy", STRATEGIES[DEFAULT]),
         enough=enough,
         lasts=None if enough is None else lasting_tokens(policy, window=window, goal=goal),
+        due=None if enough is None else due_tokens(policy, window),
     )
     return wish, window, share
 
@@ -238,7 +237,15 @@ def _rising(
         result_overhead=wish.result_overhead,
         stuck=stuck,
         all_of_them=wish.strategy.remakes,
-        worth=worth_raising(found.predicted, wish.lasts, least_gain(occasion.ratio, occasion.window, policy)),
+        worth=worth_raising(
+            found.predicted,
+            wish.lasts,
+            wish.due,
+            occasion.ratio,
+            occasion.window,
+            policy,
+            freed=wish.used - found.predicted,
+        ),
     )
 
 
@@ -250,6 +257,9 @@ def _drips(
     policy: Policy,
     rising: Sequence[Group],
     said: Said,
+    *,
+    saved: float,
+    prices: Prices,
 ) -> str | None:
     """Why a pass that would miss its target waits, after others that took what there was: each rewrites the prompt, and
     one that frees little is soon followed by the next."""
@@ -258,7 +268,10 @@ def _drips(
         return None
     freed = wish.used - found.predicted + sum(group.tokens - group.budget_tokens for group in rising)
     leaving = {item_id for one in (*found.slots, *rising) for item_id in one.item_ids}
-    least = least_gain(ratio, occasion.window, policy, rewritten=rewritten_share(items, leaving))
+    rewritten = rewritten_share(items, leaving)
+    under = wish.due is not None and not wish.is_due(wish.used - freed)
+    paid = under and is_paid(saved, rewritten, used=wish.used, prices=prices)
+    least = least_gain(ratio, occasion.window, policy, rewritten=rewritten, paid=paid)
     if freed >= least:
         return None
     return (
@@ -266,55 +279,6 @@ def _drips(
         f"so it waits until {said.tokens(least):,} can leave at once; what stays: {_held(found, wish, said)}; force "
         "overrides."
     )
-
-
-LEAST_URGENT = 0.25
-"""Of what a pass has to free: a pass for less, whatever it costs, is one at every other request."""
-
-
-def least_gain(ratio: float, window: int, policy: Policy, *, rewritten: float = 1.0) -> int:
-    """Tokens that a pass has to free where it misses the policy's target and others came before it.
-
-    Args:
-        rewritten: share of the prompt that is written anew: what stands before the first change stays cached, and a
-            pass that changes only the end of it costs little.
-    """
-    urgency = LEAST_URGENT if ratio >= 1 else 0.5 if is_critical(ratio, policy) else 1.0
-    return math.ceil(max(LEAST_URGENT, urgency * rewritten) * policy.min_gain_share * window)
-
-
-def rewritten_share(items: Sequence[ContextItem], leaving: Collection[str]) -> float:
-    """Share of a context from the first item that leaves on; 1 where none does."""
-    present = [entry for entry in items if entry.state != "gone"]
-    first = next((at for at, entry in enumerate(present) if entry.item.id in leaving), 0)
-    total = sum(entry.tokens for entry in present)
-    return sum(entry.tokens for entry in present[first:]) / total if total else 1.0
-
-
-def enough_tokens(
-    items: Sequence[ContextItem], policy: Policy, *, used: int, window: int, ratio: float | None
-) -> int | None:
-    """What a pass that misses the policy's target should come down to all the same: below the trigger, which the next
-    request would meet again at once, and after other passes by so much that it is worth a new prefix; None below the
-    trigger."""
-    ratio = ratio_of(used, window) if ratio is None else ratio
-    if ratio is None or not triggers(ratio, policy):
-        return None
-    later = any(entry.state == "replaced" for entry in items)
-    below = math.ceil(policy.offload_trigger_token_ratio * window) - 1
-    return min(below, used - least_gain(ratio, window, policy)) if later else below
-
-
-def lasting_tokens(policy: Policy, *, window: int, goal: int) -> int:
-    """Halfway between target and trigger: a pass that leaves more is soon followed by the next, and each rewrites the
-    prompt."""
-    return goal + max(0, goal_tokens(policy.offload_trigger_token_ratio, window) - goal) // 2
-
-
-def worth_raising(left: int, lasts: int | None, least: int) -> int | None:
-    """Tokens that digests have to free by going up a level, where a pass leaves more than lasts: what is missing, or as
-    much as a pass has to free by itself; None where it leaves less."""
-    return None if lasts is None or left <= lasts else min(left - lasts, least)
 
 
 def _planned(

@@ -206,7 +206,7 @@ def standing_holders(fold: Fold, present: frozenset[str]) -> dict[str, bool]:
     """Every batch and item that may hold specifics, and whether it still stands in the context.
 
     A batch stands while each of its parts does; one whose place a digest of a higher level took stands as long as that
-    one does, which shows all that was left to it (L16).
+    one does, which shows all that was left to it (L16) unless it says that it does not (`ReplacedBatch.sheds`).
     """
     replaced = fold.decided.replacements
 
@@ -236,7 +236,7 @@ def inherited_holders(parent: Fold, child: Fold) -> dict[str, bool]:
 def _with_heirs(fold: Fold, shows: Callable[[Batch], bool]) -> dict[str, bool]:
     """Batch -> whether it is shown, or another that took its place."""
     batches = fold.decided.batches
-    heirs = {old: name for name, batch in batches.items() for old in batch.info.replaces}
+    heirs = {old: name for name, batch in batches.items() for old in {*batch.info.replaces} - {*batch.info.sheds}}
     standing: dict[str, bool] = {}
     for name in sorted(batches, key=batch_number, reverse=True):  # an heir's number is higher
         standing[name] = shows(batches[name]) or standing.get(heirs.get(name, ""), False)

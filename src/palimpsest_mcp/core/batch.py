@@ -40,6 +40,8 @@ class Made(msgspec.Struct, frozen=True, kw_only=True):
     """The originals as it was made from them, redacted; empty where it was adopted."""
     notes: tuple[str, ...] = ()
     adopted: bool = False
+    sheds: tuple[str, ...] = ()
+    """As `ReplacedBatch` has it."""
     stands: dict[str, str] = {}
     """Item id -> what the host shows in its place, where that is not its part: a call with notes in its arguments."""
 

@@ -185,6 +185,8 @@ class ReplacedBatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     digest_sha256: str = ""
     level: int = 1
     replaces: tuple[str, ...] = ()
+    sheds: tuple[str, ...] = ()
+    """Of `replaces`, those of which it does not show all that other digests left to them: they hold nothing more."""
     mode: str = "digest"
     """`digest`, `pointer`, or `copy` (a fetched copy replaced by a pointer; nothing is archived)."""
     holders: dict[str, int] = {}

@@ -145,8 +145,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     batch_items: int = 3
     """Items a batch; nine, or more small ones, where the target leaves digests less than `budget_share`."""
     min_item_tokens: int = 200
-    """A smaller item is left alone: replacing it would not pay. Where the next pass would soon follow, results from 100
-    tokens on leave pointers."""
+    """A smaller item is left alone: replacing it would not pay. Where the next pass would soon follow, or the context
+    would stay above the trigger, results from 100 tokens on leave pointers."""
     keep_files: int = 5
     """Files in work of which the newest version stays whole while the target can be met without it."""
     min_argument_tokens: int = 400
@@ -165,7 +165,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     min_gain_share: float = 0.1
     """Of the window: a later pass that misses the policy's target waits until it frees so much; half of it in the
     critical zone, a quarter where the window is full. As much less as of the prompt stays as it is, down to a
-    quarter."""
+    quarter; less still where it comes below the trigger and earlier passes saved what it costs."""
     restored_protection: int = 5
     """Assistant messages for which a restored item is left alone."""
     level2_share: float = 0.25

@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from ...context.budgets import Group, halved, level2_groups, split
-from ...context.plan import Outcome, least_gain, rewritten_share, worth_raising
+from ...context.budgets import Group, halved, level2_groups, split, under_pressure
+from ...context.plan import Outcome
+from ...context.worth import is_paid, least_gain, rewritten_share, worth_raising
 from ...errors import DigestRefused
 from ...models.items import Specific
 from ...models.plans import ContextItem, Plan, Slot
@@ -55,8 +56,8 @@ class Batches:
         self._digesting = planner.digesting
         self._pointers = Pointers(planner.deps, planner.info, self._counter, planner.digesting.sources, planner.reason)
         self.state = PassState(standing=dict(planner.standing))
-        self.stuck: list[str] = []
-        """Batches that could not go up a level."""
+        self.stuck: dict[str, list[str]] = {self.digester: [], under_pressure(self.digester): []}
+        """Digester -> batches that could not go up a level."""
         self.refusal = ""
         """Why the whole pass is refused; empty when it is not."""
         self._numbers = Numbers(planner.deps, planner.sessions, planner.info, planner, pass_id)
@@ -97,7 +98,17 @@ class Batches:
             first = await asyncio.to_thread(self._planner.with_digests_only)
             await self._fill(first, first)
         await self._take_off(first)
-        self._wait_for_more(first, await self._raise_level(first))
+        held = self._digesting.held()
+        raised_by = await self._raise_level(first)
+        due, lasts = self._planner.due, self._planner.lasts
+        if due is not None and self._now(first) - raised_by >= due:
+            raised_by = await self._raise_level(first, raised_by, down_to=lasts)
+        if raised_by and self.state.outcomes and self._frees_too_little(first, raised_by):
+            # Without those the beginning of the prompt stays as it is, and less is worth a pass.
+            self.state.take_out({made.record.batch_id for made, _ in self.made if made.record.level > 1})
+            self._digesting.hold_again(held)
+            raised_by = 0
+        self._wait_for_more(first, raised_by)
         return first
 
     def _start_again(self) -> None:
@@ -203,35 +214,48 @@ class Batches:
         batch, _, item = one.copy_of.partition(" ")
         return f"[a copy of {item} stood here · all of it: restore_batch {self._info.handle} {batch}]"
 
-    async def _raise_level(self, first: Plan) -> int:
+    async def _raise_level(self, first: Plan, before: int = 0, *, down_to: int | None = None) -> int:
         """Make one digest of several of the oldest, where the rule allows it (L16); tokens that this frees.
 
         Where some cannot and the pass is to be taken back, the others are put together anew without them: the next
         request plans with the same knowledge, and must come to the same bytes.
+
+        Args:
+            before: tokens that those which went up before free; they are in the answer, too.
+            down_to: tokens that the context should come down to, whatever its digests no longer show; None: to the
+                target, as far as they go on to show what others left to them.
         """
+        pressed = down_to is not None
+        digester = under_pressure(self.digester) if pressed else self.digester
+        stuck = self.stuck[digester]
+        up = {name for made, _ in self.made for name in made.record.replaces}
         while True:
-            known, held = len(self.stuck), self._digesting.held()
+            known, held = len(stuck), self._digesting.held()
+            above = self._now(first) - before - (first.target_tokens if down_to is None else down_to)
             groups = level2_groups(
                 self._measurement.view.items,
                 self._request.rules,
                 window_tokens=in_our_tokens(self._measurement, self._request)["window_tokens"],
-                excess=self._now(first) - first.target_tokens,
+                excess=above,
                 result_overhead=self._counter.per_result_overhead,
-                stuck={*self._measurement.fold.unshrinkable.get(self.digester, ()), *self.stuck},
+                stuck={*self._measurement.fold.unshrinkable.get(digester, ()), *stuck, *up},
                 all_of_them=self._request.how.remakes,
-                worth=worth_raising(self._now(first), self._planner.lasts, self._least()),
+                worth=self._worth_raising(first, self._now(first) - before),
             )
-            gained, names = await self._raise(groups, self._now(first) - first.target_tokens)
-            if known == len(self.stuck) or not self._frees_too_little(first, gained):
-                return gained
+            gained, names = await self._raise(groups, above, stuck, pressed=pressed)
+            if known == len(stuck) or not self._frees_too_little(first, before + gained):
+                return before + gained
             self.state.take_out(names)
             self._digesting.hold_again(held)
 
-    async def _raise(self, groups: Sequence[Group], above: int) -> tuple[int, list[str]]:
+    async def _raise(
+        self, groups: Sequence[Group], above: int, stuck: list[str], *, pressed: bool
+    ) -> tuple[int, list[str]]:
         """Tokens that these groups free, as many of them as it takes, and the ids of what stands for them.
 
         Args:
-            above: tokens above the target.
+            above: tokens that are too many.
+            stuck: takes the batches that stay.
         """
         waiting, gained, overhead = list(groups), 0, self._counter.per_result_overhead
         names: list[str] = []
@@ -247,26 +271,41 @@ class Batches:
                 [made for made, _ in self.made],
                 self._numbers,
                 least=self._request.rules.min_shown,
+                pressed=pressed,
             )
             if made is None:
                 halves = halved(group, self._measurement.view.items, self._request.rules, result_overhead=overhead)
                 waiting[:0] = halves
-                self.stuck += () if halves else group.batch_ids
+                stuck += () if halves else group.batch_ids
                 continue
             self.state.add(made, (self._items[name] for name in group.item_ids))
             names.append(made.record.batch_id)
             gained += group.tokens - made.record.digest_token_count
         return gained, names
 
-    def _least(self) -> int:
-        """Tokens that a pass has to free where it misses its target and others came before it."""
+    def _least(self, left: int) -> int:
+        """Tokens that a pass that leaves so many has to free where it misses its target and others came before it."""
+        due, rewritten = self._planner.due, self._rewritten()
+        ratio, window = self._fill_of_window()
+        used, prices = round(ratio * window), self._planner.prices
+        paid = due is not None and left < due and is_paid(self._planner.saved, rewritten, used=used, prices=prices)
+        return least_gain(ratio, window, self._request.rules, rewritten=rewritten, paid=paid)
+
+    def _worth_raising(self, first: Plan, left: int) -> int | None:
+        planner, rules = self._planner, self._request.rules
+        ratio, window = self._fill_of_window()
+        freed, rewritten = first.before_tokens - left, self._rewritten()
+        return worth_raising(left, planner.lasts, planner.due, ratio, window, rules, freed=freed, rewritten=rewritten)
+
+    def _fill_of_window(self) -> tuple[float, int]:
+        """Share of the window that is used, and the window, in our own tokens."""
         ours = in_our_tokens(self._measurement, self._request)
-        used, window = ours["used_tokens"], ours["window_tokens"]
-        if not window:
-            return 0
+        used, window = ours["used_tokens"] or 0, ours["window_tokens"] or 0
+        return (used / window if window else 0.0), window
+
+    def _rewritten(self) -> float:
         leaving = {one.item.id for _, items in self.made for one in items}
-        share = rewritten_share(self._measurement.view.items, leaving)
-        return least_gain(used / window, window, self._request.rules, rewritten=share)
+        return rewritten_share(self._measurement.view.items, leaving)
 
     def _frees_too_little(self, first: Plan, raised_by: int) -> bool:
         """Whether it misses the target and freed less than is worth a new prefix: the plan promised more, or most of
@@ -275,15 +314,16 @@ class Batches:
         gained = self.state.freed_tokens(self._items) + raised_by
         if told.force or told.target is not None or self._request.how.remakes:
             return False
-        met = first.before_tokens - gained <= first.target_tokens
+        left = first.before_tokens - gained
         later = any(entry.state == "replaced" for entry in self._measurement.view.items)
-        return later and not met and gained < self._least()
+        return later and left > first.target_tokens and gained < self._least(left)
 
     def _wait_for_more(self, first: Plan, raised_by: int) -> None:
         """Take all of it back where it freed too little."""
         if not self._frees_too_little(first, raised_by):
             return
-        gained, least = self.state.freed_tokens(self._items) + raised_by, self._least()
+        gained = self.state.freed_tokens(self._items) + raised_by
+        least = self._least(first.before_tokens - gained)
         self.state.take_out([made.record.batch_id for made, _ in self.made])
         self.state.copies, self.state.outcomes, self.state.slots = [], [], {}
         if gained:

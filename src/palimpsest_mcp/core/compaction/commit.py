@@ -93,11 +93,14 @@ def unchanged(fold: Fold, one: ContextItem) -> bool:
     )
 
 
-def committed_batch(record: OffloadRecord, stands: Mapping[str, str] | None = None) -> ReplacedBatch:
+def committed_batch(
+    record: OffloadRecord, stands: Mapping[str, str] | None = None, sheds: tuple[str, ...] = ()
+) -> ReplacedBatch:
     """A batch as the ledger names it.
 
     Args:
         stands: item id -> what the host shows in its place, where that is not its part.
+        sheds: as `ReplacedBatch` has it.
     """
     shown = stands or {}
     return ReplacedBatch(
@@ -117,6 +120,7 @@ def committed_batch(record: OffloadRecord, stands: Mapping[str, str] | None = No
         digest_sha256=record.digest_sha256,
         level=record.level,
         replaces=record.replaces,
+        sheds=sheds,
         mode=record.mode,
         holders=record.specifics.holders,
     )

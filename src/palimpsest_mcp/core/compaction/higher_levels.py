@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
 
+import msgspec
+
 from ...context.budgets import Group
 from ...digest.proof import facts_of
 from ...digest.verdict import shown_in
@@ -84,6 +86,7 @@ async def raised(
     numbers: Numbers,
     *,
     least: float,
+    pressed: bool = False,
 ) -> Made | None:
     """None where the digests that stand are kept: one that shows all that others left to them is not smaller (D9).
 
@@ -91,6 +94,8 @@ async def raised(
         standing: records whose digests are in the context.
         fresh: batches of this pass so far.
         least: share of an item's specifics in view.
+        pressed: the context is above the trigger whatever else leaves: what others left to them is shown first, and
+            what of it does not fit counts as left out from now on.
     """
     before = digesting.held()
     carried = await asyncio.to_thread(left_to, deps, group.batch_ids, before, standing, fresh, digesting.unshown)
@@ -104,9 +109,10 @@ async def raised(
             made = await digesting.make(slot, items, await numbers.next(), {}, above=above)
         except DigestRefused:
             break
-        smaller = made.record.digest_token_count < group.tokens
-        if smaller and carried <= {(one.cls, one.text) for part in made.shown for one in part}:
-            return made
+        missing = carried - {(one.cls, one.text) for part in made.shown for one in part}
+        if made.record.digest_token_count < group.tokens and (pressed or not missing):
+            sheds = {holder for one, holder in before.items() if (one.cls, one.text) in missing}
+            return msgspec.structs.replace(made, sheds=tuple(name for name in group.batch_ids if name in sheds))
         digesting.hold_again(before)
     digesting.hold_again(before)
     return None

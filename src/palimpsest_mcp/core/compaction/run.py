@@ -281,7 +281,7 @@ class _Pass:
         return Replaced(
             pass_id=self.id,
             session_id=self._info.session_id,
-            batches=(*(committed_batch(made.record, made.stands) for made in kept), *pointers),
+            batches=(*(committed_batch(made.record, made.stands, made.sheds) for made in kept), *pointers),
             kept=tuple(one.item.id for one in self._measurement.view.items if one.item.id not in gone),
             reason=self._planner.reason,
             policy=self._request.policy.name,
@@ -294,12 +294,10 @@ class _Pass:
 
     async def _afterwards(self, fold: Fold, committed: Collection[str], leaving: Sequence[ContextItem]) -> None:
         """What follows the commit; no failure here can undo it, and none is hidden."""
-        if names := (*self._batches.state.refused, *self._batches.stuck):
-            await self._deps.store.ledger.observe(
-                self._sessions.key(self._info),
-                [Unshrinkable(item_ids=names, digester=self._batches.digester)],
-                durable=False,
-            )
+        stuck = {**self._batches.stuck}
+        stuck[self._batches.digester] = [*self._batches.state.refused, *stuck[self._batches.digester]]
+        if found := [Unshrinkable(item_ids=(*names,), digester=digester) for digester, names in stuck.items() if names]:
+            await self._deps.store.ledger.observe(self._sessions.key(self._info), found, durable=False)
         if not committed:
             return
         await self._summarize(fold)
