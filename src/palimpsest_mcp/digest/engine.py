@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import count
 from operator import eq
 from typing import Any, NamedTuple
@@ -161,7 +161,7 @@ class Attempt:
         self._request = _limited(request)
         self._registry = registry
         self._counter = counter
-        self._counts_of: dict[str, int] = {}
+        self._count: Callable[[str], int] = cache(counter.count)
         self._sound: dict[tuple[Any, ...], _Sound] = {}
         """Selections that were printed and checked already: of most items a fill changes nothing."""
         self._notes: dict[tuple[Any, ...], tuple[list[DigestLine], list[Unit]]] = {}
@@ -190,6 +190,12 @@ class Attempt:
             for n, (spec, number) in enumerate(zip(facts.specs, numbers, strict=True))
             if spec.cls in first and n not in marked.derived
         )
+
+    def forget_worths(self) -> None:
+        """Keep of the texts only what does not depend on the request."""
+        for source in self._sources:
+            for coded in source.kept.values():
+                coded.known = None
 
     def run(self) -> Digest:
         """The first form on the ladder that passes every check."""
@@ -714,12 +720,6 @@ class Attempt:
             notes=tuple(draft.notes),
         )
 
-    def _count(self, text: str) -> int:
-        known = self._counts_of.get(text)
-        if known is None:
-            known = self._counts_of[text] = self._counter.count(text)
-        return known
-
 
 def _in_the_way(item: Item, shown: Sequence[Printed], bad: int) -> set[int]:
     """What must go so that a line which says how it went may stand: the section above it that it does not belong to.
@@ -835,3 +835,13 @@ class ExtractiveDigester:
         """
         with self._studies.of(request.sources) as studies:
             return Attempt(request, self._registry, self._counter, self._classes, self.name, studies).run()
+
+
+def read_ahead(source: DigestSource, studies: Studies, registry: Registry, counter: TokenCounter) -> None:
+    """Read a text of which a digest may be asked for, and put its records into units as most digests of it do. What is
+    asked for is not known yet, so nothing is weighed."""
+    with studies.of([source]) as found:
+        found[0].read_on(source)
+        room = source.tokens  # so that it is read as one with room for whole lines
+        request = DigestRequest(sources=(source,), budget_tokens=room, ceiling_tokens=room, handle="", batch_id="")
+        Attempt(request, registry, counter, CLASSES, EXTRACTIVE, found).forget_worths()
