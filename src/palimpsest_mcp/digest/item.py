@@ -23,8 +23,8 @@ from .pieces import (
     of_fields,
     of_line,
     of_row,
+    passage_places,
     passages,
-    stretches,
 )
 from .rank import WHOLE, Need, tokens_of
 from .records import STATE, Record, Table
@@ -88,7 +88,7 @@ class Coded:
     says: list[int]
     """Units that say something which none before them said."""
     orphans: frozenset[int]
-    stretches: dict[int, list[tuple[int, int]]] = field(default_factory=dict[int, list[tuple[int, int]]])
+    places: dict[int, list[tuple[int, int]]] = field(default_factory=dict[int, list[tuple[int, int]]])
     """Of what was said, by the number of the record, where its passages stand."""
     known: _Valued | None = None
     """As they were last asked for."""
@@ -185,7 +185,7 @@ class Item:
         if known is None or known.asked != self.need.asked or known.specs != self.specs or known.spots != self.spots:
             self.units = [copy(unit) for unit in coded.units]
             self._value(coded)
-            self._add_pieces(source.forms, coded.stretches)
+            self._add_pieces(source.forms, coded.places)
             known = coded.known = _Valued(self.need.asked, self.specs, self.spots, self.units)
         self.units = [copy(unit) for unit in known.units]
         self._add_names()
@@ -277,7 +277,7 @@ class Item:
                 continue  # half a statement misleads, and the size of a file is nobody's without its name
             if len(record.text) >= SPOKEN and unit.block < 0 and record.kind in SPOKEN_KINDS and forms[n] in LISTS:
                 if n not in places:
-                    places[n] = list(stretches(record.text))
+                    places[n] = list(passage_places(record.text))
                 for place, piece in enumerate(passages(record, n, self.spots.get(n, ()), places[n])):
                     piece.told = self._told(n, len(piece.text))[0] / (1 + place / _EARLY)
                     self.units.append(piece)

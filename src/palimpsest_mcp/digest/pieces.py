@@ -67,7 +67,7 @@ def of_line(record: Record, number: int, spots: Sequence[Spot]) -> Iterator[Unit
             yield Unit((number,), text[first:last], span=(first, last), specs=tuple(dict.fromkeys(inside)))
 
 
-def stretches(text: str) -> Iterator[tuple[int, int]]:
+def passage_places(text: str) -> Iterator[tuple[int, int]]:
     """Where stretches of what somebody said without a full stop stand, from blank to blank: together all of it but what
     could say the opposite of its sentence."""
     first = 0
@@ -82,7 +82,7 @@ def stretches(text: str) -> Iterator[tuple[int, int]]:
 
 
 def passages(record: Record, number: int, spots: Sequence[Spot], places: Iterable[tuple[int, int]]) -> Iterator[Unit]:
-    """The `stretches` of a record."""
+    """Those of a record, from its `passage_places`."""
     for first, last in places:
         begin = bisect_left(spots, first, key=itemgetter(0))
         near = spots[begin : bisect_left(spots, last, begin, key=itemgetter(0))]
