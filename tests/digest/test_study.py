@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from palimpsest_mcp.digest import source as sources
 from palimpsest_mcp.digest import study
-from palimpsest_mcp.digest.engine import ExtractiveDigester
+from palimpsest_mcp.digest.engine import ExtractiveDigester, read_ahead
+from palimpsest_mcp.digest.records import Record
 from palimpsest_mcp.digest.source import Source
+from palimpsest_mcp.digest.templates import Template, mined
 from palimpsest_mcp.errors import DigestRefused
 from palimpsest_mcp.models.items import Specific
 from palimpsest_mcp.models.records import Digest, DigestRequest, DigestSource, Visible
@@ -88,9 +92,9 @@ def test_a_digest_is_the_same_whatever_was_digested_before(requests: list[Digest
 def test_digesters_of_several_models_share_what_was_read(requests: list[DigestRequest]) -> None:
     studies = study.Studies(REGISTRY)
     for n, one in enumerate(requests):
-        if n % 2:
-            studies.read(one.sources[0])
         counts = open_counter(("claude-opus-4-8", "gpt-5", "claude-sonnet-4-5")[n % 3])
+        if n % 2:
+            read_ahead(one.sources[0], studies, REGISTRY, counts)
         kept = ExtractiveDigester(REGISTRY, counts, studies=studies)
         fresh = made(ExtractiveDigester(REGISTRY, counts), one)
         assert msgspec.to_builtins(made(kept, one)) == msgspec.to_builtins(fresh)
@@ -109,6 +113,25 @@ def test_a_text_that_is_digested_again_is_not_read_again(monkeypatch: pytest.Mon
     for budget in (200, 300, 400):
         made(digester, request([0, 3, 0], budget, (), False, False))
     assert sorted(read) == sorted((TEXTS[0], TEXTS[3]))
+
+
+@pytest.mark.usefixtures("nothing_is_read")
+def test_records_of_a_text_that_was_read_ahead_are_not_compared_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[str] = []
+
+    def counted(records: Sequence[Record], alike: Sequence[int]) -> list[Template]:
+        compared.append(records[0].text)
+        return mined(records, alike)
+
+    monkeypatch.setattr(sources, "mined", counted)
+    studies = study.Studies(REGISTRY)
+    one = request([0, 3], 400, ("HAT112",), False, False)
+    for each in one.sources:
+        read_ahead(each, studies, REGISTRY, counter())
+    assert compared
+    compared.clear()
+    made(ExtractiveDigester(REGISTRY, counter(), studies=studies), one)
+    assert not compared
 
 
 def test_no_more_is_kept_than_may_be(monkeypatch: pytest.MonkeyPatch) -> None:

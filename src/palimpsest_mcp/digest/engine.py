@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import count
 from operator import eq
 from typing import Any, NamedTuple
@@ -45,6 +45,7 @@ from .pieces import Spot
 from .proof import PartCheck, check_part
 from .rank import Need, called, holds, names_in
 from .records import STATE, Record, Table
+from .source import Told
 from .study import Marked, Studies, Study, shapes_of
 from .verdict import CHECKS, counted, settle, shared, shown_specifics, violations
 
@@ -88,10 +89,6 @@ _SILENCINGS = 4
 _FIELD_NAME = re.compile(r"(?:^|[|¦‖])(?:[\w.]+: )?[^=|¦‖]*=")
 _NOUNS = {"heading": "line", "claim": "line", "frame": "line"}
 """Kinds of records that are counted as others."""
-_COUNTED = {kind: kind for kind in ("definition", "field", "hit", "entry", "change")}
-"""Kinds that the note of an item counts by their own name; all others are lines there."""
-_COUNTED_FIRST = frozenset(("definition", "hit"))
-"""Kinds that are counted where there are any, though other lines are more."""
 _SAME, _LEAST_SAME = 0.8, 5
 """Share of a result's lines that an earlier one of its batch has, and how many, from which only the others are said."""
 _LONG_LEFT = 3
@@ -161,7 +158,7 @@ class Attempt:
         self._request = _limited(request)
         self._registry = registry
         self._counter = counter
-        self._counts_of: dict[str, int] = {}
+        self._count: Callable[[str], int] = cache(counter.count)
         self._sound: dict[tuple[Any, ...], _Sound] = {}
         """Selections that were printed and checked already: of most items a fill changes nothing."""
         self._notes: dict[tuple[Any, ...], tuple[list[DigestLine], list[Unit]]] = {}
@@ -190,6 +187,12 @@ class Attempt:
             for n, (spec, number) in enumerate(zip(facts.specs, numbers, strict=True))
             if spec.cls in first and n not in marked.derived
         )
+
+    def forget_worths(self) -> None:
+        """Keep of the texts only what does not depend on the request."""
+        for source in self._sources:
+            for coded in source.kept.values():
+                coded.known = None
 
     def run(self) -> Digest:
         """The first form on the ladder that passes every check."""
@@ -641,13 +644,14 @@ class Attempt:
         bare = item.taken <= set(item.forced) and item.twin < 0
         shapes = self._shapes or self._scarce or item.is_object()  # what an object is, is said first
         missing = "" if bare or item.silent or item.twin >= 0 else self._unshown(number, example_only=not shapes)
-        share = "" if bare or item.silent or item.twin >= 0 else _share_of(item)
+        told = self._sources[number].told
+        share = "" if bare or item.silent or item.twin >= 0 else _share_of(item, told)
         if len(self._items) == 1 and not (missing or share) and not (bare and (shapes or not item.listed)):
             return []
         brief = self._brief or (len(self._items) == 1 and not bare)
         lines = self._studies[number].size
         if not (bare or item.silent or item.twin >= 0):
-            lines = ", ".join(filter(None, (_shown_of(item, lines), share)))
+            lines = ", ".join(filter(None, (_shown_of(item, told, lines), share)))
         shape = ""
         if (bare and shapes) or item.silent:
             known = item.is_object() or item.is_choice()
@@ -718,12 +722,6 @@ class Attempt:
             notes=tuple(draft.notes),
         )
 
-    def _count(self, text: str) -> int:
-        known = self._counts_of.get(text)
-        if known is None:
-            known = self._counts_of[text] = self._counter.count(text)
-        return known
-
 
 def _in_the_way(item: Item, shown: Sequence[Printed], bad: int) -> set[int]:
     """What must go so that a line which says how it went may stand: the section above it that it does not belong to.
@@ -747,34 +745,36 @@ def _renumbered(
     """Where its specifics stand, by the numbers that they have in the batch."""
     if all(map(eq, numbers, count())):
         return marked.cells, marked.spots
-    cells = [tuple(tuple(numbers[n] for n in cell) for cell in record) for record in marked.cells]
-    return cells, {n: [one._replace(number=numbers[one.number]) for one in own] for n, own in marked.spots.items()}
+    cells = [
+        tuple([tuple([numbers[n] for n in cell]) for cell in record]) if any(record) else record
+        for record in marked.cells
+    ]
+    return cells, {n: [Spot(at, end, numbers[k]) for at, end, k in own] for n, own in marked.spots.items()}
 
 
-def _shown_of(item: Item, lines: str) -> str:
+def _shown_of(item: Item, told: Told, lines: str) -> str:
     """How many of its lines, hits or definitions a part shows, so that nobody takes it for all of them; rows are
     counted where they stand. `lines`: what is said of an item whose parts are not counted."""
-    nouns = {n: _COUNTED.get(one.kind, "line") for n, one in enumerate(item.records) if one.table < 0 and one.text}
-    total = Counter(nouns.values())
-    noun, n = max(total.items(), key=lambda one: (one[0] in _COUNTED_FIRST, one[1]), default=("", 0))
-    shown = sum(nouns.get(one) == noun for one in item.printed)
-    if noun in ("", "field") or item.printed.issuperset(nouns):
+    noun, n = told.most
+    if noun in ("", "field") or item.printed.issuperset(told.nouns):
         return lines
+    shown = sum(told.nouns.get(one) == noun for one in item.printed)
     said = f"{shown:,} of {counted_in(n, noun)}"
-    if noun == "line" and any(one.table >= 0 for one in item.records):  # these are not its rows
+    if noun == "line" and told.rows:  # these are not its rows
         said = f"{said} of text"
     return f"{lines}, {said}" if noun == "definition" and lines else said
 
 
-def _share_of(item: Item) -> str:
+def _share_of(item: Item, told: Told) -> str:
     """How much of its text a part shows, where the count of lines says far more: those that are left out are long."""
-    lines = [n for n, one in enumerate(item.records) if one.table < 0 and one.text]
-    size = sum(len(item.records[n].text) for n in lines)
+    lines, size = told.nouns, told.size
     shown = item.printed.intersection(lines)
+    if _FEW_LINES * len(shown) < len(lines):
+        return ""
     some = sum(len(item.records[n].text) for n in shown)
     pieces = (item.units[number] for number in item.taken if item.units[number].span and item.units[number].block < 0)
     some += sum(len(one.text) for one in pieces if one.records[0] not in shown)
-    if _FEW_LINES * len(shown) < len(lines) or some * _LONG_LEFT * len(lines) >= size * len(shown):
+    if some * _LONG_LEFT * len(lines) >= size * len(shown):
         return ""
     return f"{100 * some // size or 'less than 1'} % of the text"
 
@@ -839,3 +839,13 @@ class ExtractiveDigester:
         """
         with self._studies.of(request.sources) as studies:
             return Attempt(request, self._registry, self._counter, self._classes, self.name, studies).run()
+
+
+def read_ahead(source: DigestSource, studies: Studies, registry: Registry, counter: TokenCounter) -> None:
+    """Read a text of which a digest may be asked for, and put its records into units as most digests of it do. What is
+    asked for is not known yet, so nothing is weighed."""
+    with studies.of([source]) as found:
+        found[0].read_on(source)
+        room = source.tokens  # so that it is read as one with room for whole lines
+        request = DigestRequest(sources=(source,), budget_tokens=room, ceiling_tokens=room, handle="", batch_id="")
+        Attempt(request, registry, counter, CLASSES, EXTRACTIVE, found).forget_worths()

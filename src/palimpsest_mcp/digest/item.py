@@ -23,6 +23,7 @@ from .pieces import (
     of_fields,
     of_line,
     of_row,
+    passage_places,
     passages,
 )
 from .rank import WHOLE, Need, tokens_of
@@ -87,6 +88,8 @@ class Coded:
     says: list[int]
     """Units that say something which none before them said."""
     orphans: frozenset[int]
+    places: dict[int, list[tuple[int, int]]] = field(default_factory=dict[int, list[tuple[int, int]]])
+    """Of what was said, by the number of the record, where its passages stand."""
     known: _Valued | None = None
     """As they were last asked for."""
 
@@ -182,7 +185,7 @@ class Item:
         if known is None or known.asked != self.need.asked or known.specs != self.specs or known.spots != self.spots:
             self.units = [copy(unit) for unit in coded.units]
             self._value(coded)
-            self._add_pieces(source.forms)
+            self._add_pieces(source.forms, coded.places)
             known = coded.known = _Valued(self.need.asked, self.specs, self.spots, self.units)
         self.units = [copy(unit) for unit in known.units]
         self._add_names()
@@ -265,15 +268,17 @@ class Item:
             known = self.told[record, size] = self.need.told(self.records[record], size)
         return known
 
-    def _add_pieces(self, forms: Sequence[str]) -> None:
-        """What can be shown of units that are long."""
+    def _add_pieces(self, forms: Sequence[str], places: dict[int, list[tuple[int, int]]]) -> None:
+        """What can be shown of units that are long. `places`: of passages that were looked for before; gets others."""
         for unit in list(self.units):
             n = unit.records[0]
             record = self.records[n]
             if len(unit.records) > 1 or record.kind in ("definition", "entry") or forms[n] == "code":
                 continue  # half a statement misleads, and the size of a file is nobody's without its name
             if len(record.text) >= SPOKEN and unit.block < 0 and record.kind in SPOKEN_KINDS and forms[n] in LISTS:
-                for place, piece in enumerate(passages(record, n, self.spots.get(n, ()))):
+                if n not in places:
+                    places[n] = list(passage_places(record.text))
+                for place, piece in enumerate(passages(record, n, self.spots.get(n, ()), places[n])):
                     piece.told = self._told(n, len(piece.text))[0] / (1 + place / _EARLY)
                     self.units.append(piece)
                 if unit.cut and self.units[-1].records == (n,):

@@ -80,8 +80,9 @@ class _Print:
                 self._block(block, members.pop(block))
         text = item.shown_text() if item.listed else ""
         if names := [name for name in item.listed if name not in text]:
-            seen = set(tokens_of(text))
-            more = [CUT] if any(name not in seen for name in item.names.keys() - item.listed) else []
+            left = item.names.keys() - item.listed
+            # What does not stand there at all is no token of it, which is seen much sooner.
+            more = [CUT] if any(name not in text for name in left) or not left <= set(tokens_of(text)) else []
             self.lines.append(Printed("entry", f"[names] {' '.join([*names, *more])}"))
 
     @property

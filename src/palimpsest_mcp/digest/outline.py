@@ -219,9 +219,10 @@ def unshown(
     seen = {records[n].table for n in shown}
     lists = sorted((one for one in blocks if one.table >= 0 and one.total > 1), key=lambda one: -one.total)
     hidden = [one for n, one in enumerate(records) if n not in shown and (data or one.kind != "field")]
-    parts = len(lists) + any(one.kind == "field" for one in hidden) + any(one.total == 1 for one in blocks)
-    told = _fields([records[n] for n in sorted(shown)], tables, -1)
-    whole_fields = any(one not in told for one in _fields([one for one in hidden if one.kind == "field"], tables, -1))
+    own = [one for one in hidden if one.kind == "field"]
+    parts = len(lists) + bool(own) + any(one.total == 1 for one in blocks)
+    told = _fields([records[n] for n in sorted(shown)], tables, -1) if own else ()
+    whole_fields = any(one not in told for one in _fields(own, tables, -1))
     if parts > 1 or whole_fields or (rows and any(one.total <= _FEW_ROWS for one in lists)):
         lists = [one for one in lists if one.table not in seen or one.total <= _FEW_ROWS]
         fields = _fields(hidden, tables, -1)

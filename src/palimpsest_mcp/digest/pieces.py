@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -67,10 +67,9 @@ def of_line(record: Record, number: int, spots: Sequence[Spot]) -> Iterator[Unit
             yield Unit((number,), text[first:last], span=(first, last), specs=tuple(dict.fromkeys(inside)))
 
 
-def passages(record: Record, number: int, spots: Sequence[Spot]) -> Iterator[Unit]:
-    """Stretches of what somebody said without a full stop, from blank to blank: together all of it but what could say
-    the opposite of its sentence."""
-    text = record.text
+def passage_places(text: str) -> Iterator[tuple[int, int]]:
+    """Where stretches of what somebody said without a full stop stand, from blank to blank: together all of it but what
+    could say the opposite of its sentence."""
     first = 0
     while first < len(text):
         last = len(text) if len(text) - first <= _PASSAGE else text.rfind(" ", first + 1, first + _PASSAGE)
@@ -78,11 +77,17 @@ def passages(record: Record, number: int, spots: Sequence[Spot]) -> Iterator[Uni
             return  # no blanks: nothing that is read
         whole = between(text, first) and between(text, last) and CUT not in text[first:last]
         if whole and not turns(cut_at(text, first) + cut_at(text, last)):
-            begin = bisect_left(spots, first, key=itemgetter(0))
-            near = spots[begin : bisect_left(spots, last, begin, key=itemgetter(0))]
-            inside = (one.number for one in near if one.end <= last)
-            yield Unit((number,), text[first:last], span=(first, last), specs=tuple(dict.fromkeys(inside)))
+            yield first, last
         first = last + 1
+
+
+def passages(record: Record, number: int, spots: Sequence[Spot], places: Iterable[tuple[int, int]]) -> Iterator[Unit]:
+    """Those of a record, from its `passage_places`."""
+    for first, last in places:
+        begin = bisect_left(spots, first, key=itemgetter(0))
+        near = spots[begin : bisect_left(spots, last, begin, key=itemgetter(0))]
+        inside = (one.number for one in near if one.end <= last)
+        yield Unit((number,), record.text[first:last], span=(first, last), specs=tuple(dict.fromkeys(inside)))
 
 
 def of_fields(record: Record, number: int, spots: Sequence[Spot]) -> Iterator[Unit]:

@@ -11,7 +11,7 @@ import math
 import re
 import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import Any, Final, cast
 
@@ -147,6 +147,9 @@ _FILE: Final = re.compile(
 _VERSION: Final = re.compile(r"[vV]\d[\d.]*(?:-\w+)?")
 
 
+_NOTHING: Final = frozenset[str]()
+
+
 class Need:
     """What is worth showing of one item."""
 
@@ -170,10 +173,10 @@ class Need:
         self._form = form
         self._rates = _rates(FORMS.get(form, form))
         self._user = {name: USER * weight for name, weight in (classes or {}).items()}
-        self._names = frozenset(name for one in focus for name in names_typed(one))
+        self._names, self._focus, self._stems = _read(tuple(focus))
         self._exact = self._names.union(focus)
-        self._focus = frozenset(word for one in focus if one not in self._names for word in words_of(one))
-        self._stems = frozenset(map(stem, self._focus))
+        self._found: dict[str, frozenset[str]] = {}
+        """Line -> what `_asked_in` found in it."""
         self._lines: dict[str, int] = {}
         """Word or name of the focus -> lines of the text that have it."""
         self.asked: tuple[tuple[str, ...], ...] = (form,), tuple(focus), tuple(wanted)
@@ -258,24 +261,36 @@ class Need:
         more = min(1.0, FEW_ASKED / max(1, len(self._lines))) / self._lines.get(word, 1)
         return 1 + RARE * more * (NAMED if word in self._names else 1)
 
-    def _asked_in(self, text: str) -> set[str]:
+    def _asked_in(self, text: str) -> frozenset[str]:
         """Words and names of the focus in a line; of a sentence words in any of their forms: who asks for the
         `proposal` means that he `proposed`."""
-        found: set[str] = set()
-        if self._focus:
-            words = words_of(text)
-            found.update(
-                self._stems.intersection(map(stem, words))
-                if self._form in _SENTENCES
-                else self._focus.intersection(words)
-            )
-        if any(name in text for name in self._names):  # cheaper than to take every line apart
-            found.update(self._names.intersection(typed_in(text)))
+        found = self._found.get(text)
+        if found is None:
+            found = self._found[text] = self._look_in(text)
+        return found
+
+    def _look_in(self, text: str) -> frozenset[str]:
+        found = _NOTHING
+        if self._form in _SENTENCES:
+            if self._focus:
+                found = self._stems.intersection(map(stem, words_of(text)))
+        elif self._focus and not self._focus.isdisjoint(words := _WORD.findall(text.lower())):
+            found = self._focus.intersection(words)
+        if any(map(text.__contains__, self._names)):  # cheaper than to take every line apart
+            found = found.union(self._names.intersection(typed_in(text)))
         return found
 
     def asks_for(self, name: str) -> bool:
         """Whether the focus has a word of what a column or a field is called, in any of its forms."""
         return any(stem(word) in self._stems for word in words_of(name))
+
+
+@lru_cache(maxsize=1 << 8)
+def _read(focus: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """Names, words and their stems in what is asked for: the same of most results of a pass."""
+    names = frozenset(name for one in focus for name in names_typed(one))
+    words = frozenset(word for one in focus if one not in names for word in words_of(one))
+    return names, words, frozenset(map(stem, words))
 
 
 def names_in(lines: Iterable[str], form: str) -> dict[str, int]:

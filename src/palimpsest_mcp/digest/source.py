@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from .readers import PROSE, READERS
 from .records import Reader, Reading, Record, Shape, Table, plain
 from .templates import Template, mined
+
+_COUNTED = {kind: kind for kind in ("definition", "field", "hit", "entry", "change")}
+"""Kinds that the note of an item counts by their own name; all others are lines there."""
+_COUNTED_FIRST = frozenset(("definition", "hit"))
+"""Kinds that are counted where there are any, though other lines are more."""
+
+
+class Told(NamedTuple):
+    """What notes say of a text beside its rows."""
+
+    nouns: dict[int, str]
+    """Record -> what it is counted as."""
+    most: tuple[str, int]
+    """What it is told as, and how many of these there are."""
+    size: int
+    """Characters of them all."""
+    rows: bool
+    """Whether it has rows, too."""
 
 
 class Source:
@@ -31,6 +50,16 @@ class Source:
         self.named: tuple[tuple[int, ...], dict[str, int]] = (), {}
         """Records whose names were last looked for, and these (`rank.names_in`)."""
         self._read(self.lines)
+
+    @cached_property
+    def told(self) -> Told:
+        """Its text beside rows, as notes count it."""
+        records = self.reading.records
+        nouns = {n: _COUNTED.get(one.kind, "line") for n, one in enumerate(records) if one.table < 0 and one.text}
+        total = Counter(nouns.values())
+        most = max(total.items(), key=lambda one: (one[0] in _COUNTED_FIRST, one[1]), default=("", 0))
+        rows = any(one.table >= 0 for one in records)
+        return Told(nouns, most, sum(len(records[n].text) for n in nouns), rows)
 
     @cached_property
     def form(self) -> str:

@@ -265,7 +265,7 @@ class Facts:
 
     def read_on(self) -> None:
         """Read what every check looks at."""
-        _ = self._known, self.classes
+        _ = self._known, self.classes, self.names
 
     def strangers(self, text: str) -> list[str]:
         """Numbers of a text that do not stand whole here (D5)."""

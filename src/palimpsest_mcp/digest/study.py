@@ -203,11 +203,6 @@ class Studies:
                 self._known.update(found)
                 self._give_up()
 
-    def read(self, source: DigestSource) -> None:
-        """Read a text of which a digest may be asked for."""
-        with self.of([source]) as (study,):
-            study.read_on(source)
-
     def _give_up(self) -> None:
         kept = list(self._known)
         chars = sum(map(len, kept))

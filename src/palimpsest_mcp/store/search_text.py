@@ -106,7 +106,12 @@ def spaced(text: str) -> str:
 def parts(text: str) -> str:
     """The words inside the words: `main loop` of `main_loop`, `get User Name` of `getUserName`, `1234` of `1,234`."""
     # Looked at word by word, each once: over a whole text the pattern would go back and forth in every plain word.
-    found = [word for word in dict.fromkeys(WORD.findall(text)) if _INNER.search(word)]
+    # A plain word or number, which most are, is seen to have none much sooner.
+    found = [
+        word
+        for word in dict.fromkeys(WORD.findall(text))
+        if not (word.isdigit() or (word.isalpha() and (word.islower() or word[1:].islower()))) and _INNER.search(word)
+    ]
     numbers = dict.fromkeys(number.replace(",", "") for number in _GROUPED.findall(text))
     return " ".join([*(part for word in found for part in _PARTS.findall(word)), *numbers])
 

@@ -360,7 +360,9 @@ async def read_ahead(deps: Dependencies) -> int:
 
 def _read(deps: Dependencies, sources: Sources, item: Item) -> int:
     """Read one result; gives its characters."""
+    from ...digest.engine import read_ahead as read  # what only records results need not load it
+
     masked = deps.redactor.redact(original_text(item))
     for source in sources.of([ContextItem(item=item, tokens=item.tokens)], [masked]):
-        deps.studies().read(source)
+        read(source, deps.studies(), deps.registry, deps.counter_for(deps.model))
     return len(masked.text)

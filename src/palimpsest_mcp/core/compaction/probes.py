@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, cast
 
 import msgspec
@@ -156,6 +155,7 @@ class Prober:
         self._damaged = frozenset(damaged)
         self._texts: dict[str, str] = {}
         self._read = Texts()
+        self._stays: Searched | None = None
         self._asked: tuple[Asked, Sequence[Original], Mapping[str, str]] | None = None
         """Questions, originals and passages of the last round."""
         self.elapsed_s = 0.0
@@ -207,15 +207,18 @@ class Prober:
                 if entry.state != "gone":
                     passages[item.id] = kept[item.id] = text
         damaged = [entry.item for entry in self._items if entry.item.id in self._damaged]
-        asked = ask(originals, Stays(kept, self._read.stood, self._originals), damaged, self._read)
+        staying = self._staying(leaving)
+        asked = ask(originals, Stays(kept, self._read.stood, staying), damaged, self._read)
         self._asked = asked, originals, passages
-        return grade(asked, Stays(passages, self._read.stood, self._originals))
+        return grade(asked, Stays(passages, self._read.stood, staying))
 
-    @cached_property
-    def _originals(self) -> Searched:
-        """Every item that could be kept: from one round to the next most of them are."""
-        kept = (entry.item for entry in self._items if entry.state not in ("replaced", "gone"))
-        return Searched({item.id: self._text(item) for item in kept if item.kind != "thinking"})
+    def _staying(self, leaving: Collection[str]) -> Searched:
+        """Items that stay as they are in the first round: from one round to the next most of them do."""
+        if self._stays is None:
+            kept = (entry.item for entry in self._items if entry.state not in ("replaced", "gone"))
+            stay = [item for item in kept if item.kind != "thinking" and item.id not in leaving]
+            self._stays = Searched({item.id: self._text(item) for item in stay})
+        return self._stays
 
     def _original(self, item: Item, text: str, *, leaves: bool = False, pointer: bool = False) -> Original:
         forgotten = leaves and (pointer or item.id in self._forgotten)
