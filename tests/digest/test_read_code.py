@@ -108,8 +108,8 @@ def test_elixir_events_keep_their_names_and_line_numbers() -> None:
         (module, ""),
         ("4→  @heartbeat_ms 10_000", module),
         ('7→  def handle_event("save_note", %{"id" => id}, socket) do', module),
-        ("11→  defp load_notes(nil), do: []", module),
     ]
+    assert "11→  defp load_notes(nil), do: []" in [one.text for one in code.read(numbered).records]
 
 
 @pytest.mark.parametrize("separator", ["\t", "→", "|", ":", " | "])
@@ -348,3 +348,20 @@ def test_a_method_whose_signature_goes_over_several_lines_is_a_definition_and_a_
         "updateResult(result: {",
     ]
     assert records[8].text == "isError: boolean;" and records[records[8].under].text == "updateResult(result: {"
+
+
+def test_a_clause_that_does_nothing_is_worth_less_than_those_that_do_something() -> None:
+    """Eighteen clauses with `do: []` stood for a renderer, which then seemed to give nothing back."""
+    lines = [
+        "defmodule Spotter.Renderer do",
+        "  def render_message(%{type: :user} = message, opts) do",
+        "    lines_of(message, opts)",
+        "  end",
+        "  def render_message(%{content: nil}, _opts), do: []",
+        '  defp label(_, _), do: "Selected terminal text"',
+        "end",
+    ]
+    told = {one.text: one for one in code.read(lines).records}
+    fallback, real = told[lines[4].strip()], told[lines[1].strip()]
+    assert fallback.kind == real.kind == "definition"
+    assert fallback.worth < told[lines[5].strip()].worth == real.worth

@@ -270,7 +270,8 @@ def _run_one(config: uvicorn.Config, listening: socket.socket, options: HttpOpti
     before = {one: signal.signal(one, lambda number, _: came.append(number)) for one in _ENDING}
     try:
         server = _Server(config, options.drain_s)
-        asyncio.run(server.serve(sockets=[listening]))
+        with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:  # uvloop where it is installed
+            runner.run(server.serve(sockets=[listening]))
     finally:
         for one, handler in before.items():
             signal.signal(one, handler)

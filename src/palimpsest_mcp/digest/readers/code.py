@@ -32,6 +32,12 @@ _SIGNATURE = re.compile(
     r"\((?:[^()]|\([^()]{0,200}\)){0,300}\)(?:: ?|\s?->\s?)[^;{]{1,200};$"
 )
 """`setModel(model: Model): Promise<void>;`: what an interface offers, without a body."""
+_FALLBACK = re.compile(
+    r"defp? [\w?!]{1,80}\(.{0,200}\), do: (?:\[\]|\{\}|%\{\}|nil|true|false|\d{1,9}|\"\"|:\w{1,40}|socket|conn|acc)"
+)
+"""`defp load_errors(nil), do: []`: a clause for what needs nothing done."""
+_NOTHING_DONE = 0.5
+"""Worth of such a definition: beside the clauses that do something it looked as if nothing came back."""
 _TYPE = re.compile(r"(?:[\w@()]+ ){0,5}(?:class|interface|trait|struct|impl|enum|object|record)\b.*\{$")
 _SPLIT_METHOD = re.compile(
     r"(?:(?:public|private|protected|internal|static|final|abstract|async|override|get|set) ){0,4}"
@@ -198,7 +204,7 @@ def _worth(text: str, line: Line, depth: int, *, fresh: bool, inside: bool) -> t
             return "line", 0.9
         return "line", 0.7 if not (depth or inside or line.quoted) and text.count(" ") > _FEW_WORDS else _REMARK
     if line.sort == 3:
-        return "definition", 2.0 if depth < 2 else 1.0
+        return "definition", _NOTHING_DONE if _FALLBACK.fullmatch(text) else 2.0 if depth < 2 else 1.0
     if BRACKETS.match(text) or _TAG.match(text) or _LONE.fullmatch(text) or _OPEN.search(text):
         return "noise", 0.0
     if IMPORT.match(text):
