@@ -61,7 +61,7 @@ async def test_a_pointer_with_a_line_that_says_how_it_went_is_not_said_to_be_not
     assert said.startswith("[shows 0 of ")
 
 
-async def test_of_a_read_that_was_read_again_only_what_changed_since_stands_below_the_pointer(p: Palimpsest) -> None:
+async def test_of_a_read_that_was_read_again_what_changed_since_stands_first_below_the_pointer(p: Palimpsest) -> None:
     """A line that the later read has too said nothing, and what differed was not told."""
     source = [f"value_{n} = settings.of({n}, 'harbour')  # may throw new Error" for n in range(90)]
     changed = [line.replace("of(7,", "of(70,") for line in source]
@@ -83,6 +83,7 @@ async def test_of_a_read_that_was_read_again_only_what_changed_since_stands_belo
     )
     stands = done.messages[2]["content"][0]["content"]
     said = stands if isinstance(stands, str) else stands[0]["text"]
-    assert "read again later, some lines differ (t5); a line that only this one has:]" in said, said
+    words = "read again later, some lines differ (t5); a line that only this one has, and 1 more of it:]"
+    assert f"{words}\n{source[7]}\n" in said, said
     assert source[7] in said and source[8] not in said
     assert (await p.verify()).findings == ()
