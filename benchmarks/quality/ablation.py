@@ -210,6 +210,8 @@ ROWS: dict[str, list[Change]] = {
     "outline._SHARED": [(outline, "_SHARED", 0.0)],
     "outline._FEW_ROWS": [(outline, "_FEW_ROWS", 0)],
     "not shown: unsaid": [(engine, "unshown", _unsaid)],
+    "engine._LONG_TABLE": [(engine, "_LONG_TABLE", NEVER)],
+    "engine._SOME_ROWS": [(engine, "_SOME_ROWS", 1)],
     "engine._FEW_TOKENS": [(engine, "_FEW_TOKENS", 1)],
     "engine._FEW_SHARE": [(engine, "_FEW_SHARE", 0.0001)],
     "engine._WORTHWHILE": [(engine, "_WORTHWHILE", 0.0)],

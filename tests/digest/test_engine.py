@@ -1021,3 +1021,16 @@ def test_a_linter_that_found_nothing_says_so_in_a_pointer(bench: Bench) -> None:
         for n in range(1, 9)
     )
     assert "Checked 10 files in 1ms. No fixes applied." in bench.digest(run, pointer_only=True).parts[0].text
+
+
+def test_of_a_long_table_it_is_said_that_the_rows_shown_were_picked(bench: Bench) -> None:
+    """Half of the rows shown of a list of passengers had survived, of all a third: nothing said how they were drawn."""
+    draw = random.Random(3)
+    rows = [
+        f"{n},{draw.choice(WORDS)}-{draw.randrange(10**6)},{draw.randrange(100)},{draw.choice('YN')}"
+        for n in range(200)
+    ]
+    text = "\n".join(["id,name,age,survived", *rows])
+    assert "rows that stand out, no fair sample" in bench.digest(text, share=0.3).parts[0].text
+    short = "\n".join(["id,name,age,survived", *rows[:30]])
+    assert "no fair sample" not in bench.digest(short, share=0.4).parts[0].text

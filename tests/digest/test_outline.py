@@ -501,3 +501,23 @@ def test_of_a_larger_example_each_part_stands_once_with_what_lies_in_it() -> Non
 
 def example_of(source: Source, shown: set[int], width: int) -> str:
     return example(source.reading.records, shown, width)
+
+
+def test_of_an_object_of_which_all_else_is_told_what_all_rows_have_is_told_too() -> None:
+    """The one price that two flights had in common was the only one left out."""
+    found = [
+        {"flight": f"HAT{n}", "prices": {"basic": basic, "economy": 130, "business": 400 - n}}
+        for n, basic in ((111, 68), (112, 65))
+    ]
+    said = outlined(json.dumps(found), 160)
+    assert said.startswith("2 rows, all prices.economy=130: flight HAT111 (prices.basic 68, business 289)"), said
+    assert "prices.economy" not in outlined(json.dumps(found), 60).partition("columns left out")[0]
+
+
+def test_rows_of_several_tables_are_counted_together() -> None:
+    """`38 sections, 10 rows` of a page with five tables and 36 rows."""
+    table = "\n".join(["| Token | Use |", "|---|---|", *(f"| t{n} | for part {n} |" for n in range(6))])
+    text = "\n\n".join(f"## Part {n}\n\n{table}" for n in range(4))
+    source = Source(text)
+    _, blocks = encoded(source.reading, range(len(source.reading.records)), [])
+    assert outline(source.reading, blocks, 200).startswith("4 sections, 24 rows in 4 tables: Part 0")

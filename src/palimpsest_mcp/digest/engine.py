@@ -59,6 +59,10 @@ _NEAR = 0.97
 """A digest this close to its budget is not filled further."""
 _CARRIED = 20.0
 """Gain of a specific that other digests left to what this one replaces (D9): before anything else."""
+_LONG_TABLE, _SOME_ROWS = 50, 12
+"""Rows of a table from which what is shown of it is said to be picked, and rows shown: shares counted among those that
+stand out were taken for those of the whole."""
+_PICKED = "rows that stand out, no fair sample"
 _OUTCOME, _BRIEF_OUTCOME = 140, 72
 """Characters of a line that says how it went that are shown at every budget, and at a tight one: 15 to 25 tokens."""
 _PLAINLY = 4.0
@@ -646,7 +650,8 @@ class Attempt:
         missing = "" if bare or item.silent or item.twin >= 0 else self._unshown(number, example_only=not shapes)
         told = self._sources[number].told
         share = "" if bare or item.silent or item.twin >= 0 else _share_of(item, told)
-        if len(self._items) == 1 and not (missing or share) and not (bare and (shapes or not item.listed)):
+        picked = not (bare or item.silent) and _is_picked(item)
+        if len(self._items) == 1 and not (missing or share or picked) and not (bare and (shapes or not item.listed)):
             return []
         brief = self._brief or (len(self._items) == 1 and not bare)
         lines = self._studies[number].size
@@ -662,6 +667,8 @@ class Attempt:
             shape = outline(self._sources[number].reading, item.blocks, width, self._ask(number))
         elif missing:
             shape = f"also holds: {missing}"
+        if picked:
+            shape = "; ".join(filter(None, (shape, _PICKED)))
         hidden = not item.errors.issubset(n for one in item.taken for n in item.units[one].records)
         errors = RecordCount(shown=len(item.errors & item.printed), total=len(item.errors) if hidden else 0)
         note = item_note(source, number + 1, lines, brief=brief, shape=shape, errors=errors)
@@ -777,6 +784,14 @@ def _share_of(item: Item, told: Told) -> str:
     if some * _LONG_LEFT * len(lines) >= size * len(shown):
         return ""
     return f"{100 * some // size or 'less than 1'} % of the text"
+
+
+def _is_picked(item: Item) -> bool:
+    """Whether so many rows of a long table are shown that a reader may take them for what it is like as a whole."""
+    tables = [
+        (n, block.total) for n, block in enumerate(item.blocks) if block.table >= 0 and block.total >= _LONG_TABLE
+    ]
+    return any(_SOME_ROWS <= item.rows_shown(n) <= total / 2 for n, total in tables)
 
 
 def outcome_lines(source: DigestSource, study: Study) -> list[str]:

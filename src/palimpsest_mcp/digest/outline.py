@@ -120,9 +120,10 @@ def outline(reading: Reading, blocks: Sequence[Block], width: int, ask: Ask = _U
     noun = "rows" if largest and _BRACKETS.search(largest.noun) else largest.noun if largest else ""
     rows = f"{largest.total:,} {noun}" if largest else ""
     named = (("section", _sections(records), _LEAST), ("definition", _definitions(records), 1))
+    total = f"{sum(one.total for one in lists):,} rows in {len(lists):,} tables" if len(lists) > 1 else rows
     for noun, names, least in named:
         if len(names) >= least:
-            return _joined(", ".join(filter(None, (counted(len(names), noun), rows))), names, names_only)
+            return _joined(", ".join(filter(None, (counted(len(names), noun), total))), names, names_only)
     fields = _fields(records, tables, largest.table if largest else -1)
     if len(fields) >= _LEAST:
         return _object(reading, lists, fields, width, ask)
@@ -149,6 +150,8 @@ def _rows(reading: Reading, block: Block, width: int, rows: str, ask: Ask) -> tu
     room = width - len(rows) - len(shared) - len(key)
     chosen = _chosen(reading, distinct, ask, room, most=_COLUMNS, differing=True)
     if chosen:
+        same |= _rest_of_objects(reading, distinct, {*chosen, *same})
+        shared = f", all {', '.join(same.values())}" if same else ""
         told = _joined(rows + shared, _valued(reading, distinct, chosen), width + _OVER - len(key), key)
         return told, _columns_left_out(reading, distinct, {*chosen, *same}, ask)
     if block.head and 2 * len(block.head) <= width and not _BRACKETS.search(block.head):
@@ -577,6 +580,19 @@ def _shared(reading: Reading, block: Block, width: int, ask: Ask) -> dict[int, s
         if same and not apart and sum(len(one) + 2 for one in told.values()) + len(pair) <= width * _SHARED:
             told[column] = pair
     return told
+
+
+def _rest_of_objects(reading: Reading, rows: Sequence[int], told: Collection[int]) -> dict[int, str]:
+    """Of objects in the rows of which all else is told the values that all rows have, by column: a price that two
+    flights have in common was the one that was not told."""
+    columns, cells = reading.tables[reading.records[rows[0]].table].columns, _cells_of(reading, rows)
+    found: dict[int, str] = {}
+    for column, name in enumerate(columns):
+        beside = [n for n, other in enumerate(columns) if n != column and _parent(other) == _parent(name)]
+        same = len({row[column] for row in cells}) == 1
+        if "." in name and column not in told and same and beside and set(beside) <= set(told):
+            found.update({column: pair} if (pair := _pair(name, cells[0][column])) else {})
+    return found
 
 
 def _joined(count: str, names: Iterable[str], width: int, key: str = "") -> str:
