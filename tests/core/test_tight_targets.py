@@ -60,8 +60,8 @@ def imported(results: int) -> Messages:
     messages: Messages = [{"role": "user", "content": "Find out why."}]
     for n in range(results):
         text = "\n".join(
-            f"2026-11-{1 + n % 28:02d}T10:{line:02d}:00Z worker-{n:03d}-{line:03d} imported {1000 * n + line} rows "
-            f"in {line}.{n} ms from /data/in/part-{n:04d}-{line:04d}.csv"
+            f"2026-11-{1 + n % 28:02d}T10:{line:02d}:00Z worker={n:03d}-{line:03d} rows={1000 * n + line} "
+            f"order_id=W{n * 7919 + line * 104729:07d} took={line}.{n} ms file=/data/in/part-{n:04d}-{line:04d}.csv"
             for line in range(40)
         )
         call = {"type": "tool_use", "id": f"call_{n}", "name": "check", "input": {"step": n}}
@@ -92,7 +92,7 @@ async def test_where_digests_for_the_target_say_too_little_they_are_made_for_a_h
     assert report.before.ratio is not None and report.before.ratio > 4
     assert report.after.ratio is not None and 0.4 < report.after.ratio <= 0.7
     assert report.status == "target_not_reached" and report.target_tokens == 8_000
-    assert {one.mode for one in report.batches} == {"digest"} and report.probes.state == "passed"
+    assert "digest" in {one.mode for one in report.batches} and report.probes.state == "passed"
     assert "digests small enough for 40% failed their probes; these are made for 55%" in report.notes
     assert await p.expand_messages(done.messages, session_id="s") == imported(50)
 

@@ -120,7 +120,8 @@ def outline(reading: Reading, blocks: Sequence[Block], width: int, ask: Ask = _U
     noun = "rows" if largest and _BRACKETS.search(largest.noun) else largest.noun if largest else ""
     rows = f"{largest.total:,} {noun}" if largest else ""
     named = (("section", _sections(records), _LEAST), ("definition", _definitions(records), 1))
-    total = f"{sum(one.total for one in lists):,} rows in {len(lists):,} tables" if len(lists) > 1 else rows
+    together = counted(sum(one.total for one in lists), "row"), counted(len(lists), "table")
+    total = " in ".join(together) if len(lists) > 1 else rows
     for noun, names, least in named:
         if len(names) >= least:
             return _joined(", ".join(filter(None, (counted(len(names), noun), total))), names, names_only)

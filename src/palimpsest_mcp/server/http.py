@@ -198,6 +198,7 @@ def serve_http(home: str | None, only_session: str, options: HttpOptions) -> int
         access_log=False,
         proxy_headers=False,
         server_header=False,
+        http="h11",  # another parser, where one is installed, would judge headers by other rules
         ws="none",
         limit_concurrency=_MOST_CONNECTIONS,
         timeout_graceful_shutdown=math.ceil(GRACE_S),
