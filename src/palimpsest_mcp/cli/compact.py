@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -322,22 +321,11 @@ def compact(
             options["progress"] = progress
             return await facade.compact_file(file, line=line, form=form, session_id=session, **options)
 
-    _collect_rarely()
     result = face.ask(compacted, make=not dry_run, waits=False)
     if target is not None and not dry_run:
         target.write(json_bytes(result.value))
     _say(face, result, out, dry_run=dry_run, verbose=verbose)
     return DigestRefused.exit_status if result.report.status == "failed" else 0
-
-
-_OLD_OBJECTS_EVERY = 100
-"""Collections of younger objects to one of all, as the servers have it: Python's 10 take a twentieth of a pass over a
-million tokens, and free next to nothing."""
-
-
-def _collect_rarely() -> None:
-    young, middle, _ = gc.get_threshold()
-    gc.set_threshold(young, middle, _OLD_OBJECTS_EVERY)
 
 
 async def _file_of(facade: Palimpsest, name: Path, session: str | None) -> tuple[Path, str | None]:
@@ -408,7 +396,6 @@ def rewrite(face: Face, session: str, verbose: bool, **options: Unpack[PassKeywo
     async def rewritten(facade: Palimpsest) -> RewrittenSession:
         return await facade.rewrite_session(file or await _transcript(facade, session), **options)
 
-    _collect_rarely()
     result = face.ask(rewritten, make=not options.get("dry_run"))
     _say_rewrite(face, result, verbose=verbose)
     return DigestRefused.exit_status if result.report.status == "failed" else 0

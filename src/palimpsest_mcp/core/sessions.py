@@ -139,7 +139,7 @@ class Sessions:
 
     async def known_opened(self, name: str) -> tuple[SessionInfo, Fold] | None:
         """`known` and `opened`, asked together where nothing but the store's answer is needed for it."""
-        meant = self._handles.get(name, name) if isinstance(name, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance]  # foreign values reach this
+        meant = self._meant(name)
         if meant and not self._deps.only_session:
             info, begun, page = await self._news(SessionKey(meant, self._deps.principal))
             if info is not None:
@@ -147,10 +147,14 @@ class Sessions:
         info = await self.known(name)
         return None if info is None else (info, await self.opened(info))
 
+    def _meant(self, name: str) -> str:
+        """The id of a name that was met before, else itself; empty for what is no name."""
+        return self._handles.get(name, name) if isinstance(name, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance]  # foreign values reach this
+
     def held(self, name: str) -> tuple[SessionInfo, Fold] | None:
         """What this process holds of a session, without asking the store, which may know more; None where it holds
         nothing of it."""
-        meant = self._handles.get(name, name) if isinstance(name, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance]  # foreign values reach this
+        meant = self._meant(name)
         begun = self._begun(SessionKey(meant, self._deps.principal))
         if begun.fold is None or begun.info is None or self._deps.only_session:
             return None

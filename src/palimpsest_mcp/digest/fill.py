@@ -114,6 +114,9 @@ class Filling:
         for item in self._items:
             if item.units and not item.rates:
                 item.rates = sorted((-self._rate(item, number), number) for number in range(len(item.units)))
+                item.rows = {}
+                for _, number in item.rates:
+                    item.rows.setdefault(item.units[number].block, []).append(number)
                 item.least = [self._least(item, unit) for unit in item.units]
         if wanted is None:
             self._begin(room)
@@ -185,7 +188,7 @@ class Filling:
     def _look_anew(self, heap: list[_Entry], n: int, block: int) -> None:
         """Rows of a block cost less once what stands above them is paid for."""
         item = self._items[n]
-        for number in item.rows_of(block)[:_NEIGHBOURS]:
+        for number in item.rows[block][:_NEIGHBOURS]:
             if number not in item.taken:
                 heappush(heap, (-self._rate(item, number), n, number))
 

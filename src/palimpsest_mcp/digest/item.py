@@ -140,6 +140,8 @@ class Item:
     forced: tuple[int, ...] = ()
     """Units that are shown whatever the budget."""
     rates: list[tuple[float, int]] = field(default_factory=list[tuple[float, int]])
+    rows: dict[int, list[int]] = field(default_factory=dict[int, list[int]])
+    """Block -> its units, the best first; made with `rates`."""
     """Of each unit its gain a token while nothing is shown, below zero, and its number: the best first."""
     least: list[int] = field(default_factory=list[int])
     """Per unit the fewest tokens that it can cost, beside whatever is shown."""
@@ -402,10 +404,6 @@ class Item:
         rows = (n for n, unit in enumerate(self.units) if unit.block >= 0 and not unit.span)
         leading = (n for n in rows if self.records[self.units[n].records[0]].worth >= _LEADING)
         return [n for n in leading if self.records[self.units[n].records[0]].table >= 0]
-
-    def rows_of(self, block: int) -> list[int]:
-        """The units of a block, the best first."""
-        return [number for _, number in self.rates if self.units[number].block == block]
 
     def rows_shown(self, block: int) -> int:
         """How many rows, or lines, of a block are shown."""

@@ -163,15 +163,18 @@ class _Told:
                 return key, True
         return key[:1], False
 
-    def owner(self, item: Item) -> list[tuple[str, str]]:
-        """Names and values that say which row an item is nested in."""
+    def owner(self, item: Item, *, whose: bool = False) -> list[tuple[str, str]]:
+        """Names and values that say which row an item is nested in; with `whose` a name that could be anything's stands
+        with what its row is called."""
         if item.owner < 0:
             return []
         row = self.items[item.owner]
         group = self.groups[row.group] if row.group >= 0 else None
         key = group.key if group else list(row.leaves)[:1]
         mine = [(name, row.leaves.get(name, "")) for name in key]
-        above = [] if group and group.alone and mine else self.owner(row)
+        above = [] if group and group.alone and mine else self.owner(row, whose=whose)
+        called = last(row.path) if whose and row.path != item.path else ""
+        mine = [(f"{called}.{name}" if called and name in _ANYTHINGS else name, value) for name, value in mine]
         # In a list of lists the first of an inner list stands for it; brackets say that it is no parent.
         return above + [(f"({name})" if row.path == item.path else name, value) for name, value in mine]
 
@@ -220,11 +223,7 @@ class _Told:
         pieces = [
             value if item.bare else f"{name}={value}" for name, value in zip(labels, item.leaves.values(), strict=True)
         ]
-        above = last(self.items[item.owner].path) if item.owner >= 0 else ""
-        whose = [
-            (f"{above}.{name}" if above and name in _ANYTHINGS else name, value) for name, value in self.owner(item)
-        ]
-        named = [f"{name}={value}" for name, value in whose]
+        named = [f"{name}={value}" for name, value in self.owner(item, whose=True)]
         line = list(named)
         first = group.key[0] if group.key and not item.bare else ""
         if first in names and (item.row or (item.path and _NAMES.search(first))):
