@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.digest.blocks import encoded
-from palimpsest_mcp.digest.outline import Ask, example, outline, unshown
+from palimpsest_mcp.digest.outline import Ask, example, hidden_sections, outline, unshown
 from palimpsest_mcp.digest.rank import Need
 from palimpsest_mcp.digest.records import Reading, Record, Table
 from palimpsest_mcp.digest.source import Source
@@ -532,3 +532,15 @@ def test_rows_of_several_tables_are_counted_together() -> None:
     source = Source(text)
     _, blocks = encoded(source.reading, range(len(source.reading.records)), [])
     assert outline(source.reading, blocks, 200).startswith("4 sections, 24 rows in 4 tables: Part 0")
+
+
+def test_sections_of_a_manual_of_which_nothing_is_shown_are_named() -> None:
+    """Three of five sections were gone without a word, so that what was shown looked like all of it."""
+    names = ("Workflow", "Panel Layout", "Characters", "Story Pattern")
+    records = Source("\n\n".join(f"## {name}\n\n1. Do what is said of {name}." for name in names)).reading.records
+    shown = {n for n, one in enumerate(records) if "Workflow" in one.text}
+    assert hidden_sections(records, shown, 80) == "3 sections: Panel Layout, Characters, Story Pattern"
+    assert hidden_sections(records, set(range(len(records))), 80) == ""
+    many = Source("\n\n".join(f"## Part {n}\n\n1. Do what is said of it." for n in range(20))).reading.records
+    assert hidden_sections(many, set(), 80) == ""
+    assert hidden_sections(many, set(), 30, few=True).startswith("20 sections: Part 0, Part 1")

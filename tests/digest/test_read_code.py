@@ -365,3 +365,17 @@ def test_a_clause_that_does_nothing_is_worth_less_than_those_that_do_something()
     fallback, real = told[lines[4].strip()], told[lines[1].strip()]
     assert fallback.kind == real.kind == "definition"
     assert fallback.worth < told[lines[5].strip()].worth == real.worth
+
+
+def test_what_a_case_does_stands_under_it_however_long_the_one_before_is() -> None:
+    """The lines of `message_end` stood under `message_start`, whose label alone was shown."""
+    case = '\t\t\tcase "{0}": {{\n' + "\t\t\t\tif (event.{0}) {{\n" + "\t\t\t\t\tthis.first({0});\n" * 4
+    case += "\t\t\t\t}}\n\t\t\t\tthis.last_of_{0}(event);\n\t\t\t}}\n"
+    names = ("message_start", "message_end", "tool_start")
+    text = "\tprivate handle(event: Event): void {\n\t\tswitch (event.type) {\n" + "".join(map(case.format, names))
+    records = code.read(f"export class Renderer {{\n{text}\t\t}}\n\t}}\n}}\n".split("\n")).records
+    for name in names:
+        last = next(one for one in records if one.text == f"this.last_of_{name}(event);")
+        assert records[last.under].text == f'case "{name}": {{'
+        inner = next(one for one in records if one.text == f"this.first({name});")
+        assert records[inner.under].text == f"if (event.{name}) {{"

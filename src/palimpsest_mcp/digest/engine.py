@@ -40,7 +40,7 @@ from .item import OUTCOMES, Item
 from .lines import Printed, printed
 from .manifest import BRIEF_ITEM, header, item_note
 from .notation import NAMES, Heads
-from .outline import Ask, example, outline, unshown
+from .outline import Ask, hidden_sections, outline, unshown
 from .pieces import Spot
 from .proof import OF_NAMES, PartCheck, check_part
 from .rank import Need, called, holds, names_in
@@ -691,7 +691,7 @@ class Attempt:
         width = int(_SHAPE * (_OBJECT if self._items[number].is_object() else 1))
         width = min(width, self._request.budget_tokens // len(self._items))  # characters: a quarter of its room
         if example_only:
-            return example(reading.records, shown, width)
+            return hidden_sections(reading.records, shown, width)
         return unshown(
             reading,
             item.blocks,

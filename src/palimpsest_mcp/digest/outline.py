@@ -109,6 +109,8 @@ _DAY = 60
 """Characters beyond the room that what was paid may take, or the day on which an object was made."""
 _NAMED = 3
 """Fields that are always named where they are not told."""
+_MOST_SECTIONS = 8
+"""Sections of which nothing is shown that are named where much else is."""
 _EXAMPLE = "example fields: "
 _SHARED = 0.5
 """Share of the room for what all rows of a list have."""
@@ -246,9 +248,20 @@ def unshown(
     hits = [n for n, one in enumerate(records) if n not in shown and one.kind == "hit"]
     if len(hits) >= _LEAST:
         return _places(records, hits, min(width, _HITS))
-    sections = [one for one in hidden if few and one.kind == "heading" and one.worth]
-    said = [_joined(counted(len(sections), "section"), _sections(sections), width)] if len(sections) >= _LEAST else []
-    if not data and (built := example(records, shown, width - sum(map(len, said)))):
+    if few or not data:
+        return hidden_sections(records, shown, width, few=few, examples=not data)
+    return ""
+
+
+def hidden_sections(
+    records: Sequence[Record], shown: Collection[int], width: int, *, few: bool = False, examples: bool = True
+) -> str:
+    """Sections of a text for people of which nothing is shown, since the rest looks like all of it, and how an example
+    in it is built. `few`: also where they are many."""
+    own = [one for n, one in enumerate(records) if n not in shown and one.kind == "heading" and one.worth]
+    named = len(own) >= _LEAST and (few or len(own) <= _MOST_SECTIONS)
+    said = [_joined(counted(len(own), "section"), _sections(own), width)] if named else []
+    if examples and (built := example(records, shown, width - sum(map(len, said)))):
         said.append(built)
     return "; ".join(said)
 

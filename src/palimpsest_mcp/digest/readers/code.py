@@ -51,10 +51,8 @@ _LONE = re.compile(r"(?:[\w$]+\.)*[\w$]+[(,;]?")
 _OPEN = re.compile(r"^[\w$.@\[\]: ]+[^=!<>]=$")
 """`new_expanded =`: what it is stands on the next line."""
 _CONDITION = re.compile(
-    r"(?:\}\s?)?(?:(?:if|elif|else if|elsif|elseif|unless|when)\b.*(?:\{|:|\bdo|\bthen|\))|else\b.{0,3})$|case\b.*:$"
+    r"(?:\}\s?)?(?:(?:if|elif|else if|elsif|elseif|unless|when)\b.*(?:\{|:|\bdo|\bthen|\))|else\b.{0,3})$|(?:case\b.*|default):(?: ?\{)?$|.{1,160}(?:->|=>)(?: ?\{)?$"
 )
-_BRANCH = 3
-"""Lines below a condition that stand under it: what a longer block does is not told by the one line above it."""
 _REMARK = 0.15
 """Worth of a comment inside a definition: less than that of the statement which it is about."""
 _FEW_WORDS = 2
@@ -115,8 +113,9 @@ def read(lines: Sequence[str]) -> Reading:
     places: set[int] = set()
     fresh = not next((body for _, body in bodies if body.strip()), "")[:1].isspace()  # a part begins in the middle
     head, signature = -1, 0
-    branch = (0, -1, -1)
-    """Indentation, place and record of the nearest condition."""
+    branches: list[tuple[int, int]] = []
+    """Indentation and record of the conditions and cases that are open: a line stands under the nearest, else a reader
+    takes it for one of the case before its own."""
     for i, ((number, body), line) in enumerate(zip(bodies, told, strict=True)):
         text = body.strip()
         if not text:
@@ -133,8 +132,12 @@ def read(lines: Sequence[str]) -> Reading:
             while holders and holders[-1][0] >= depth:
                 holders.pop()
         under = holders[-1][1] if holders else head
-        if depth > branch[0] and i - branch[1] <= _BRANCH and branch[2] > under:
-            under = branch[2]
+        condition = code and line.sort > 0 and _CONDITION.match(text) is not None
+        if condition or not BRACKETS.match(text):
+            while branches and branches[-1][0] >= depth:
+                branches.pop()
+        if branches:
+            under = max(under, branches[-1][1])
         kind, worth = _worth(text, line, len(holders), fresh=fresh, inside=depth > 0) if code else _plainly(body)
         split = signature > 0
         if split and kind == "line":
@@ -146,10 +149,8 @@ def read(lines: Sequence[str]) -> Reading:
             signature = text.count("(") - text.count(")")
         elif split:
             signature += text.count("(") - text.count(")")
-        if code and line.sort > 0 and kind == "line" and _CONDITION.match(text):
-            branch = depth, i, len(records)
-        elif depth <= branch[0] and not BRACKETS.match(text):
-            branch = (0, -1, -1)
+        if condition and kind == "line":
+            branches.append((depth, len(records)))
         fresh = kind == "definition" or text == "/**" or (fresh and (split or text in _OPENS))
         indent = "" if viewer else body[: len(body) - len(body.lstrip())]
         records.append(Record(lines[i].strip(), kind, worth, under, at=i, indent=indent))
