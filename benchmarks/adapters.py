@@ -28,10 +28,13 @@ Replay = dict[str, Any]
 SESSIONS = 5
 EVERY, SOME = 1_000_000, 6
 """Requests of a session: all of them, or so many, evenly spread."""
+LONG, A_FOURTH = 300_000, 117
+"""Tokens of a session of which not every request is asked, and how many are then."""
 TESTS = CHECKOUT / "tests" / "integrations"
 HEAD = (
-    *("requests", "passes", "largest, of the window", "at or above 0.70", "invalid", "changed without a pass"),
-    *("billed", "doing nothing", "most above it within the window", "in all", "dearest pass", "restored"),
+    *("requests", "beyond the window as they came", "passes", "largest, of the window", "at or above 0.70"),
+    *("invalid", "changed without a pass", "billed", "doing nothing", "passes cost"),
+    *("most above it within the window", "in all", "dearest pass", "restored"),
 )
 READING = f"""\
 Windows have 0.6 of their session's tokens; policy `research`, trigger 0.70, target 0.40. Tokens are the window's own
@@ -40,10 +43,10 @@ newest three results, what is under 100 tokens) is above it alone. Each request 
 those that were other bytes the second time, too. Bills are in input tokens: 0.1 for one that the cache has, 1.25 for
 one that is written into it, nothing for answers. A pass costs 1.15 for each token that the cache had of the request
 before and that is written again. "Most above it": what the session was billed so far, less the bill of doing nothing,
-where that was most: within the window while the whole list still fits it, and in all, where a model would refuse what
-doing nothing sends. The first should never be above the dearest pass until then (where it was, "beyond" counts the
-requests). Adapters are asked at {SOME} requests a session, so that a pass has few to pay back in; their rows are sums
-over all five."""
+where that was most: within the window while the whole list still fits it, and in all, also where a model would refuse
+what doing nothing sends ("beyond the window as they came"). The first should never be above the dearest pass until then
+(where it was, "beyond" counts the requests). Adapters are asked at {SOME} requests a session, so that a pass has few to
+pay back in; their rows are sums over all five. Of a session above {LONG:,} tokens a fourth of the requests is asked."""
 
 
 def adapters(_repeats: int) -> str:
@@ -88,7 +91,8 @@ async def _replays(seam: Any, points: int) -> dict[str, Replay]:
             tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as folder,
             AgentWindow(home=Path(folder) / "home", window_tokens=size, model="gpt-5") as window,
         ):
-            one = asdict(await replay.replayed(name, messages, window, size, seam, points=points))
+            most = min(points, A_FOURTH) if replay.tokens_of(messages) > LONG else points
+            one = asdict(await replay.replayed(name, messages, window, size, seam, points=most))
         found[name] = {key: told if isinstance(told, (int, float)) else len(told) for key, told in one.items()}
     return found
 
@@ -116,6 +120,7 @@ def _row(several: Iterable[Replay]) -> list[str]:
     beyond, above = total("beyond_a_pass"), total("above_trigger")
     return [
         str(total("requests")),
+        str(total("impossible")),
         str(total("passes")),
         f"{most('largest'):.2f}",
         f"{above} (held: {total('beyond_reach')})" if above else "0",
@@ -123,6 +128,7 @@ def _row(several: Iterable[Replay]) -> list[str]:
         str(total("changed_prefixes", "changed_again")),
         f"{total('billed'):,}",
         f"{total('nothing'):,}",
+        f"{total('passes_cost'):,}",
         f"{most('most_above_within'):,.0f}" + (f" (beyond: {beyond})" if beyond else ""),
         f"{most('most_above'):,.0f}",
         f"{most('costliest_pass'):,.0f}",

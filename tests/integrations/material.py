@@ -41,6 +41,14 @@ def example(heading: str) -> str:
     return code[1]
 
 
+def example_settings(heading: str) -> str:
+    """What stands indented below the example: a file of settings."""
+    section = PAGE.read_text("utf-8").split(f"\n## {heading}\n", 1)[1].split("\n## ", 1)[0]
+    lines = [line[4:] for line in section.splitlines() if line.startswith("    ")]
+    assert lines, f"no settings below {heading}"
+    return "\n".join(lines) + "\n"
+
+
 async def run_example(heading: str, **names: Any) -> dict[str, Any]:
     """Run it as it stands, with what it takes for given; what it defines comes back."""
     import ast

@@ -92,6 +92,8 @@ class Counted:
     was possible: the list as it came was within the window."""
     most_above_within: float = 0.0
     """The same as `most_above`, while that was so."""
+    impossible: int = 0
+    """Requests at which it was not so: the list as it came was beyond the window."""
     shrunk: int = 0
     """Tokens that the last request did without."""
     restored: bool = False
@@ -146,7 +148,7 @@ def _blocks(message: dict[str, Any]) -> Messages:
 
 def tokens_of(messages: Messages) -> int:
     """Of a list, by our own counter, with what every result takes beside its text."""
-    return sum(_tokens(json.dumps(message["content"])) for message in messages)
+    return sum(_sizes(messages))
 
 
 COUNTER = open_counter("gpt-5")
@@ -206,7 +208,8 @@ async def replayed(
         sent = seam.read(sent_last)
         passed = len(passes) > known
         kept = _common(before, sent)
-        total = tokens_of(sent)
+        sizes, raw_sizes = _sizes(sent), _sizes(raw)
+        total = sum(sizes)
         counted.requests += 1
         as_it_came = set(check_messages(raw, "anthropic"))  # a result that was empty when it came stays empty
         counted.invalid += [f"{end}: {one}" for one in check_messages(sent, "anthropic") if one not in as_it_came]
@@ -216,19 +219,21 @@ async def replayed(
             counted.above_trigger += 1
             counted.beyond_reach += await window.aask(partial(_held, name)) >= TRIGGER * window_tokens
         counted.largest = max(counted.largest, total / window_tokens)
-        counted.billed += _bill(sent, kept)
-        counted.nothing += _bill(raw, _common(before_nothing, raw))
+        counted.billed += _bill(sizes, kept)
+        counted.nothing += _bill(raw_sizes, _common(before_nothing, raw))
         if passed:
-            cost = (WRITTEN - CACHED) * tokens_of(sent[kept : len(before)])
+            cost = (WRITTEN - CACHED) * sum(sizes[kept : len(before)])
             counted.passes_cost += cost
             counted.costliest_pass = max(counted.costliest_pass, cost)
         above = counted.billed - counted.nothing
         counted.most_above = max(counted.most_above, above)
-        if tokens_of(raw) <= window_tokens:
+        if sum(raw_sizes) > window_tokens:
+            counted.impossible += 1
+        else:
             counted.most_above_within = max(counted.most_above_within, above)
             if above > counted.costliest_pass:
                 counted.beyond_a_pass.append(end)
-        counted.shrunk = tokens_of(raw) - total
+        counted.shrunk = sum(raw_sizes) - total
         if seam.read(await seam.send(window, name, built)) != sent:
             counted.changed_again.append(end)
         before, before_nothing = sent, raw
@@ -269,5 +274,9 @@ def _common(old: Messages, new: Messages) -> int:
     return next((at for at, (one, other) in pairs if one != other), min(len(old), len(new)))
 
 
-def _bill(messages: Messages, kept: int) -> float:
-    return CACHED * tokens_of(messages[:kept]) + WRITTEN * tokens_of(messages[kept:])
+def _sizes(messages: Messages) -> list[int]:
+    return [_tokens(json.dumps(message["content"])) for message in messages]
+
+
+def _bill(sizes: list[int], kept: int) -> float:
+    return CACHED * sum(sizes[:kept]) + WRITTEN * sum(sizes[kept:])

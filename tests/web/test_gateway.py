@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import os
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -233,6 +234,35 @@ async def test_a_stream_comes_back_as_it_is_and_while_it_is_being_written(
         writer.close()
     assert first == whole[: len(first)]
     assert first + unchunked(rest.removeprefix(b"\r\n")) == whole
+
+
+RECORDED = os.environ.get("TEST_STREAMS", "")
+"""A folder of recorded answers, each as its provider wrote it, in folders named as in `APIS`."""
+
+
+def recorded(api: str) -> list[bytes]:
+    return [file.read_bytes() for file in sorted(Path(RECORDED, api).iterdir())]
+
+
+@pytest.mark.skipif(not RECORDED, reason="TEST_STREAMS names no folder of recorded streams")
+@pytest.mark.parametrize("api", APIS)
+async def test_recorded_streams_come_back_byte_for_byte(tmp_path: Path, provider: Provider, api: str) -> None:
+    path, make = APIS[api]
+    streams = recorded(api)
+    assert streams
+
+    async def answer(writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")
+        whole = streams[len(provider.asked) - 1]
+        for part in (whole[at : at + 1_499] for at in range(0, len(whole), 1_499)):  # lines and characters are cut
+            writer.write(f"{len(part):x}\r\n".encode() + part + b"\r\n")
+        writer.write(b"0\r\n\r\n")
+
+    provider.answer = answer
+    async with behind(tmp_path, provider, window_tokens=WINDOW) as program:
+        for at, whole in enumerate(streams):
+            _, body = await program.ask(path, make(12 if at % 2 else 2))
+            assert body == whole
 
 
 @pytest.mark.parametrize("api", APIS)

@@ -17,7 +17,7 @@ from .judge import Facts, judge
 from .meter import breakdown, cache_cost, gain_more, in_words, stays, triggers
 from .occasion import AS_COUNTED, Occasion, Said, messages_since, why_not
 from .strategies import DEFAULT, STRATEGIES, Strategy
-from .worth import due_tokens, goal_tokens, is_paid, lasting_tokens, least_gain, rewritten_share, worth_raising
+from .worth import due_tokens, goal_tokens, lasting_tokens, least_gain, rewritten_share, worth_raising
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +53,6 @@ def plan(
     messages_since_pass: int | None = None,
     ratio: float | None = None,
     prices: Prices = DEFAULT_PRICES,
-    saved: float = 0.0,
     said: Said = AS_COUNTED,
     stuck: Collection[str] = (),
     stuck_pressed: Collection[str] = (),
@@ -71,9 +70,9 @@ def plan(
     Nothing is to do below the trigger unless `force` or `requested`; for a short session below the critical zone, too
     few messages since the last pass, or a host that compacts by itself, unless `force`; where the target is met
     already; where, after an earlier pass, the policy's target cannot be met and less than `min_gain_share` of the
-    window would leave (half of it in the critical zone, a quarter where the window is full, less where it comes below
-    the trigger and earlier passes saved what it costs); and where a `requested`
-    pass below the trigger would pay back its prompt cache only after more than `max_break_even_turns` model requests.
+    window would leave (half of it in the critical zone, a quarter where the window is full), unless the pass comes
+    below the trigger; and where a `requested` pass below the trigger would pay back its prompt cache only after more
+    than `max_break_even_turns` model requests.
 
     Args:
         items: one agent's context in the host's order; gone items may be among them.
@@ -89,7 +88,6 @@ def plan(
         result_overhead: tokens that a tool result takes beside its text, its digest too.
         share_by: how the target is shared out among digests; None gives each batch the policy's share of its tokens.
         digests_only: no digest gives way to a pointer for the target.
-        saved: by earlier passes, in input tokens (`savings.saved_so_far`).
         said: the unit of the numbers in the plan's sentence.
         stuck: batches that could not go up a level before (`level2_groups`).
         stuck_pressed: those that could not although it was to show less (`under_pressure`).
@@ -129,7 +127,7 @@ def plan(
     if (
         not force
         and numbers.get("target") is None
-        and (drip := _drips(items, found, wish, occasion, policy, rising, said, saved=saved, prices=prices)) is not None
+        and (drip := _drips(items, found, wish, occasion, policy, rising, said)) is not None
     ):
         return _nothing(drip, wish, found.verdicts, policy)
     return _planned(found, wish, window, policy, rising=() if found.slots else rising, said=said)
@@ -244,7 +242,6 @@ def _rising(
             occasion.ratio,
             occasion.window,
             policy,
-            freed=wish.used - found.predicted,
         ),
     )
 
@@ -257,9 +254,6 @@ def _drips(
     policy: Policy,
     rising: Sequence[Group],
     said: Said,
-    *,
-    saved: float,
-    prices: Prices,
 ) -> str | None:
     """Why a pass that would miss its target waits, after others that took what there was: each rewrites the prompt, and
     one that frees little is soon followed by the next."""
@@ -270,8 +264,7 @@ def _drips(
     leaving = {item_id for one in (*found.slots, *rising) for item_id in one.item_ids}
     rewritten = rewritten_share(items, leaving)
     under = wish.due is not None and not wish.is_due(wish.used - freed)
-    paid = under and is_paid(saved, rewritten, used=wish.used, prices=prices)
-    least = least_gain(ratio, occasion.window, policy, rewritten=rewritten, paid=paid)
+    least = least_gain(ratio, occasion.window, policy, rewritten=rewritten, under=under)
     if freed >= least:
         return None
     return (

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import msgspec
 
 from ..models.items import Item
-from ..models.plans import ContextItem
-from ..models.reports import Prices, Saved
+from ..models.reports import Saved
 from ..models.views import StatusNote
 from .decided import Batch
 from .fold import Fold
@@ -80,34 +78,6 @@ def _left(fold: Fold, result_overhead: int) -> _Left:
         again=_read_again(fold, batches),
         has_purged=bool(decided.purged_batches) or any(one.purged_items for one in decided.batches.values()),
     )
-
-
-def saved_so_far(fold: Fold, items: Sequence[ContextItem], prices: Prices) -> float:
-    """What passes took off the bill of a session so far, less what the prompts that they rewrote cost, in input tokens.
-
-    An estimate: one request for each message of the assistant, and all of it cached but what a pass wrote anew. Results
-    at birth count for nothing.
-
-    Args:
-        items: of the session's agent, as they stand now.
-    """
-    said = sorted({one.item.position[0] for one in items if one.item.role == "assistant"})
-    rows = {one.item.id: one.item.position[0] for one in items}
-    shorter = dict[str, int]()
-    """Item id -> its tokens since a pass took it."""
-    total = 0.0
-    for batches in passes(fold):
-        took = {item.id: item.part_tokens for batch in batches for item in batch.info.items}
-        last, first = batches[0].last_row, min((rows[name] for name in took if name in rows), default=-1)
-        if first < 0 or last < 0:
-            continue
-        freed = sum(batch.info.original_tokens - batch.info.digest_tokens for batch in batches)
-        there = (one.item for one in items if first <= one.item.position[0] <= last)
-        written = sum(shorter.get(item.id, item.tokens) for item in there)
-        total += prices.read * freed * (len(said) - bisect_right(said, last))
-        total -= (prices.write - prices.read) * written
-        shorter |= took
-    return total
 
 
 def sizes(fold: Fold, batch: Batch, *, result_overhead: int) -> Sizes:

@@ -7,7 +7,6 @@ import math
 from collections.abc import Collection, Sequence
 
 from ..models.plans import ContextItem, Policy
-from ..models.reports import Prices
 from .meter import is_critical, ratio_of, triggers
 
 
@@ -22,22 +21,18 @@ LEAST_URGENT = 0.25
 """Of what a pass has to free: a pass for less, whatever it costs, is one at every other request."""
 
 
-def least_gain(ratio: float, window: int, policy: Policy, *, rewritten: float = 1.0, paid: bool = False) -> int:
+def least_gain(ratio: float, window: int, policy: Policy, *, rewritten: float = 1.0, under: bool = False) -> int:
     """Tokens that a pass has to free where it misses the policy's target and others came before it.
 
     Args:
         rewritten: share of the prompt that is written anew: what stands before the first change stays cached, and a
             pass that changes only the end of it costs little.
-        paid: it comes below the trigger, where a request should be, and what passes saved so far pays for it.
+        under: it takes the context from above the trigger below it. That is where a request should be, whatever it
+            costs: in recorded sessions waiting for more was dearer.
     """
-    urgency = LEAST_URGENT if paid or ratio >= 1 else 0.5 if is_critical(ratio, policy) else 1.0
-    share = urgency * rewritten if paid else max(LEAST_URGENT, urgency * rewritten)
-    return math.ceil(share * policy.min_gain_share * window)
-
-
-def is_paid(saved: float, rewritten: float, *, used: int, prices: Prices) -> bool:
-    """Whether what passes saved so far (`savings.saved_so_far`) pays for a prompt of which this share is rewritten."""
-    return saved >= (prices.write - prices.read) * rewritten * used
+    urgency = LEAST_URGENT if ratio >= 1 else 0.5 if is_critical(ratio, policy) else 1.0
+    share = max(LEAST_URGENT, urgency * rewritten)
+    return 1 if under else math.ceil(share * policy.min_gain_share * window)
 
 
 def rewritten_share(items: Sequence[ContextItem], leaving: Collection[str]) -> float:
@@ -81,7 +76,6 @@ def worth_raising(
     window: int,
     policy: Policy,
     *,
-    freed: int,
     rewritten: float = 1.0,
 ) -> int | None:
     """Tokens that digests have to free by going up a level, where a pass leaves more than lasts: what is missing, or as
@@ -91,7 +85,6 @@ def worth_raising(
     Args:
         left: by the pass without them.
         due: tokens at which a pass is due.
-        freed: by the pass without them.
         rewritten: as in `least_gain`.
     """
     if lasts is None or left <= lasts:
@@ -99,4 +92,4 @@ def worth_raising(
     worth = min(left - lasts, least_gain(ratio, window, policy, rewritten=rewritten))
     if due is None or left < due:
         return worth
-    return min(worth, max(left - due + 1, least_gain(ratio, window, policy, paid=True) - freed))
+    return min(worth, left - due + 1)

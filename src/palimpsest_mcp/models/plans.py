@@ -165,7 +165,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     min_gain_share: float = 0.1
     """Of the window: a later pass that misses the policy's target waits until it frees so much; half of it in the
     critical zone, a quarter where the window is full. As much less as of the prompt stays as it is, down to a
-    quarter; less still where it comes below the trigger and earlier passes saved what it costs."""
+    quarter; nothing where it comes below the trigger."""
     restored_protection: int = 5
     """Assistant messages for which a restored item is left alone."""
     level2_share: float = 0.25

@@ -11,7 +11,7 @@ import msgspec
 
 from ...context.budgets import Group, halved, level2_groups, split, under_pressure
 from ...context.plan import Outcome
-from ...context.worth import is_paid, least_gain, rewritten_share, worth_raising
+from ...context.worth import least_gain, rewritten_share, worth_raising
 from ...errors import DigestRefused
 from ...models.items import Specific
 from ...models.plans import ContextItem, Plan, Slot
@@ -240,7 +240,7 @@ class Batches:
                 result_overhead=self._counter.per_result_overhead,
                 stuck={*self._measurement.fold.unshrinkable.get(digester, ()), *stuck, *up},
                 all_of_them=self._request.how.remakes,
-                worth=self._worth_raising(first, self._now(first) - before),
+                worth=self._worth_raising(self._now(first) - before),
             )
             gained, names = await self._raise(groups, above, stuck, pressed=pressed)
             if known == len(stuck) or not self._frees_too_little(first, before + gained):
@@ -285,17 +285,15 @@ class Batches:
 
     def _least(self, left: int) -> int:
         """Tokens that a pass that leaves so many has to free where it misses its target and others came before it."""
-        due, rewritten = self._planner.due, self._rewritten()
+        due = self._planner.due
         ratio, window = self._fill_of_window()
-        used, prices = round(ratio * window), self._planner.prices
-        paid = due is not None and left < due and is_paid(self._planner.saved, rewritten, used=used, prices=prices)
-        return least_gain(ratio, window, self._request.rules, rewritten=rewritten, paid=paid)
+        under = due is not None and left < due
+        return least_gain(ratio, window, self._request.rules, rewritten=self._rewritten(), under=under)
 
-    def _worth_raising(self, first: Plan, left: int) -> int | None:
+    def _worth_raising(self, left: int) -> int | None:
         planner, rules = self._planner, self._request.rules
         ratio, window = self._fill_of_window()
-        freed, rewritten = first.before_tokens - left, self._rewritten()
-        return worth_raising(left, planner.lasts, planner.due, ratio, window, rules, freed=freed, rewritten=rewritten)
+        return worth_raising(left, planner.lasts, planner.due, ratio, window, rules, rewritten=self._rewritten())
 
     def _fill_of_window(self) -> tuple[float, int]:
         """Share of the window that is used, and the window, in our own tokens."""

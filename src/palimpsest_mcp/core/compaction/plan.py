@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -17,7 +17,6 @@ from ...context.judge import Facts
 from ...context.meter import ratio_of
 from ...context.occasion import Said
 from ...context.plan import Outcome, plan, replan
-from ...context.savings import saved_so_far
 from ...context.strategies import STRATEGIES, Strategy, under
 from ...context.view import standing_holders
 from ...context.worth import due_tokens, enough_tokens, goal_tokens, lasting_tokens
@@ -25,7 +24,6 @@ from ...models.events import SessionInfo
 from ...models.items import content_sha256
 from ...models.plans import REFUSE, PassOptions, Plan, Policy, Slot
 from ...models.records import OffloadRecord, Reason
-from ...models.reports import Prices
 from ...models.text import counted
 from ...text.tokens.windows import binds_thinking, prices_of
 from ..dependencies import Dependencies
@@ -122,17 +120,6 @@ class Planner:
         return due_tokens(self.request.rules, in_our_tokens(self.measurement, self.request)["window_tokens"])
 
     @property
-    def prices(self) -> Prices:
-        """Of the session's model."""
-        return prices_of(self.measurement.usage.model)
-
-    @cached_property
-    def saved(self) -> float:
-        """Input tokens that passes saved so far, in our own; 0 where `enough` is None."""
-        view = self.measurement.view
-        return 0.0 if self.enough is None else saved_so_far(self.measurement.fold, view.items, self.prices)
-
-    @property
     def lasts(self) -> int | None:
         """Tokens from which the next pass is some way off; None where `enough` is."""
         if self.enough is None:
@@ -188,8 +175,7 @@ class Planner:
             host_compacts=request.host_compacts,
             messages_since_pass=_since_pass(measurement),
             ratio=ratio_of(measurement.view_used, measurement.window_tokens),
-            prices=self.prices,
-            saved=self.saved,
+            prices=prices_of(measurement.usage.model),
             said=Said(scale=measurement.scale, window=measurement.window_tokens),
             stuck=measurement.fold.unshrinkable.get(self.digesting.digester, ()),
             stuck_pressed=measurement.fold.unshrinkable.get(under_pressure(self.digesting.digester), ()),
