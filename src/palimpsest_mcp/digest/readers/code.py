@@ -51,7 +51,8 @@ _LONE = re.compile(r"(?:[\w$]+\.)*[\w$]+[(,;]?")
 _OPEN = re.compile(r"^[\w$.@\[\]: ]+[^=!<>]=$")
 """`new_expanded =`: what it is stands on the next line."""
 _CONDITION = re.compile(
-    r"(?:\}\s?)?(?:(?:if|elif|else if|elsif|elseif|unless|when)\b.*(?:\{|:|\bdo|\bthen|\))|else\b.{0,3})$|(?:case\b.*|default):(?: ?\{)?$|.{1,160}(?:->|=>)(?: ?\{)?$"
+    r"(?:\}\s?)?(?:(?:if|elif|else if|elsif|elseif|unless|when)\b.*(?:\{|:|\bdo|\bthen|\))|else\b.{0,3})$"
+    r"|(?:case\b.*|default):(?: ?\{)?$|.{1,160}(?:->|=>)(?: ?\{)?$"
 )
 _REMARK = 0.15
 """Worth of a comment inside a definition: less than that of the statement which it is about."""
