@@ -153,6 +153,7 @@ ROWS: dict[str, list[Change]] = {
     "fill._NAMES_LEAST": [(fill, "_NAMES_LEAST", 0)],
     "fill._NEIGHBOURS": [(fill, "_NEIGHBOURS", 0)],
     "item.OUTCOMES": [(item, "OUTCOMES", 0)],
+    "names of code without a place": [(item, "_PLACES", 0)],
     "item._NO_TEMPLATES": [(item, "_NO_TEMPLATES", frozenset())],
     "lines._NESTED": [(lines, "_NESTED", frozenset())],
     "fill._OWN": [(fill, "_OWN", 0.0)],

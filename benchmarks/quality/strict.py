@@ -24,6 +24,7 @@ _REACH = 200
 _WORD = re.compile(r"[^\W_]{2,}")
 _KEY = re.compile(r"([A-Za-z_][\w.-]*)[\"']?\s*[:=]\s*[\"'(]*$")
 _MARKS = ("|", "\t", ",")
+_BEHIND = re.compile(r"(.*) … \[([^\s\[\]]+(?: [^\s\[\]]+)*)\]")
 _HEAD = re.compile(r"\[([\d,]+) of [\d,]+ ([^\]·]{1,60}?)( as item \d+)?\] ?(.*)")
 _SLOT = re.compile(r"<(\d+)>")
 _RUN = re.compile(r"(\d+)–(\d+)")
@@ -111,7 +112,8 @@ def expanded(view: str) -> list[Line]:
     at = 0
     while at < len(lines):
         head = _HEAD.fullmatch(lines[at])
-        found.append(Line(lines[at]))
+        # Names behind a line of code are in no line with their words.
+        found += map(Line, behind.groups() if (behind := _BEHIND.fullmatch(lines[at])) else [lines[at]])
         at += 1
         if not head:
             continue

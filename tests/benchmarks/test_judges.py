@@ -97,6 +97,7 @@ VALUES = {"10.20.30.40", "4.11.2", "48151", "90210", "a7c08a56947a", "66601"}
         ("[1 of 9 rows] build\n a7c08a56947a", {"a7c08a56947a"}),
         ("[2 of 9 like] worker alpha of pool north took <1> ms\n 90210 11", {"90210"}),
         ("[names] a7c08a56947a", set[str]()),
+        ("worker alpha of pool north took … [90210 ms]", set[str]()),
     ],
 )
 def test_a_value_counts_in_its_context_only(view: str, shown: set[str]) -> None:
