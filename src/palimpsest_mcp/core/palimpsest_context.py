@@ -266,7 +266,7 @@ class RecordMethods(Facade):
     async def read_ahead(self) -> int:
         """Read some of the results that were recorded, so that a pass finds them read; gives how many. For programs
         with a moment to spare, until `may_read_ahead` is false: digests are the same without."""
-        from .compaction.digests import read_ahead
+        from .compaction.read_ahead import read_ahead
 
         return await read_ahead(self._deps)
 
