@@ -116,8 +116,9 @@ async def _pass(home: Path, way: str) -> dict[str, Any]:
 
 async def _read_again(palimpsest: Any) -> None:
     """As if this process had recorded what another one did."""
-    deps = palimpsest.deps
-    key = palimpsest.sessions.key(await palimpsest.session("bench"))
+    from palimpsest_mcp.models.events import SessionKey
+
+    deps, key = palimpsest.deps, SessionKey("bench")
     page = await deps.store.ledger.read(key)
     for event in page.events:
         if item := getattr(event, "item", None):
