@@ -18,6 +18,7 @@ from measuring import cpu_of, note_figure, plain_loop, run_process, table
 
 SIZES = (1_000, 10_000, 100_000)
 PIECE = 10_000
+PAGE = 500
 READS = ("status", "list", "show", "restore")
 ROWS = "\n".join(f"row {n} of the table is {n * 7} wide" for n in range(900))
 
@@ -119,6 +120,8 @@ async def _use(home: Path, size: int, repeats: int) -> dict[str, float]:
         await record()  # the first one loads the vocabulary
         costs = {"first check": opening, "check": await least(check), "record one": await least(record, 4 * repeats)}
         costs["show"] = await least(lambda: palimpsest.show_context("s1"), 1)
+        costs["show again"] = await least(lambda: palimpsest.show_context("s1"))
+        costs["a page of it"] = await least(lambda: palimpsest.show_context("s1", rows=slice(0, PAGE)))
         costs["list"] = await least(lambda: palimpsest.list_offloaded("s1"))
     costs["peak MB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return costs

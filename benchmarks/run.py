@@ -34,6 +34,7 @@ from quality.run import quality
 from real_sessions import million_token_session, shared_folder
 from stdio_client import NEW, OLD, StdioServer, timed
 from token_error import token_error
+from warm_pass import warm_pass
 
 RESULTS = CHECKOUT / "benchmarks" / "results.md"
 FIGURES = CHECKOUT / "benchmarks" / "figures.json"
@@ -219,6 +220,7 @@ SECTIONS: dict[str, tuple[str, Callable[[int], str]]] = {
     "ratio": ("`check_context_ratio` over stdio, a million tokens recorded", ratio_call),
     "stdio": ("One call over stdio, beside an empty server's", beside_an_empty_server),
     "busy": ("One call beside a pass over a million tokens on another session", busy),
+    "warm_pass": ("A pass over a million recorded tokens, by what was read ahead of it", warm_pass),
     "growth": ("One call, in a session of a thousand items and of a hundred thousand", growth),
     "cold": ("Commands from a cold start", cold),
     "tokens": ("Counts beside what providers reported", token_error),

@@ -30,6 +30,16 @@ def conversation(jobs: int) -> list[dict[str, Any]]:
     return [{"role": "user", "content": "Why?"}, *(message for number in range(jobs) for message in job(number))]
 
 
+async def test_some_items_of_a_context_are_shown_as_they_are_among_all(p: Palimpsest) -> None:
+    await p.compact_messages(conversation(6), session_id="s", force=True, target=0.3)
+    whole = await p.show_context("s")
+    assert whole.item_count == len(whole.items) == 13
+    for rows in (slice(0, 4), slice(4, 11), slice(11, 99), slice(99, 120)):
+        some = await p.show_context("s", rows=rows)
+        assert some.items == whole.items[rows]
+        assert (some.item_count, some.usage, some.by_kind) == (13, whole.usage, whole.by_kind)
+
+
 async def test_a_pass_costs_in_the_timeline_what_its_report_said(p: Palimpsest) -> None:
     told = await p.compact_messages(conversation(8), session_id="s", force=True, target=0.5, keep_last=3)
     again = await p.compact_messages(conversation(14), session_id="s", force=True, target=0.4, keep_last=3)

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from ..errors import InvalidArgument
-from ..models.events import SummarizationEvent
+from ..models.events import SessionKey, SummarizationEvent
 from ..models.host_table import HostOverrides
 from ..models.items import Content, Item
 from ..models.plans import Policy
@@ -44,6 +44,17 @@ class ContentCounter(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class StudyPage:
+    """A file of what was read of a session's results."""
+
+    name: str
+    studies: dict[bytes, bytes] = field(default_factory=dict[bytes, bytes])
+    """By what their texts are kept under."""
+    keys: set[str] = field(default_factory=set[str])
+    """Of the results (`context.tombstones.key_of`): when one of them is purged, the file goes."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Dependencies:
     """Everything a use case may touch."""
@@ -58,8 +69,12 @@ class Dependencies:
     digester_for: Callable[[ContentCounter], Digester]
     studies: Callable[[], Studies]
     """What was read of texts, for all of these; its module is imported with the first call."""
-    unread: deque[Item] = field(default_factory=lambda: deque[Item](maxlen=MOST_UNREAD))
-    """Results that were recorded and not read ahead yet: the newest."""
+    unread: deque[tuple[SessionKey, Item]] = field(
+        default_factory=lambda: deque[tuple[SessionKey, Item]](maxlen=MOST_UNREAD)
+    )
+    """Results that were recorded and not read ahead yet: the newest, each with its session."""
+    study_pages: dict[SessionKey, StudyPage] = field(default_factory=dict[SessionKey, StudyPage])
+    """What was read ahead of sessions, and is kept in files that go on growing."""
     writer: Writer | None = None
     """What puts results into words above their digests; None: nobody does."""
     author: SummaryAuthor | None = None
@@ -114,10 +129,16 @@ class Dependencies:
                 next="Ask the store's owner: it takes a store opened without principal and without only_session.",
             )
 
-    def note_unread(self, items: Iterable[Item]) -> None:
+    @property
+    def may_read_ahead(self) -> bool:
+        """Whether results are read ahead of a pass at all: principals share one machine, and each would take its
+        memory."""
+        return self.automatic and not self.principal
+
+    def note_unread(self, key: SessionKey, items: Iterable[Item]) -> None:
         """Take note of items that were recorded: results among them may be read ahead of a pass."""
-        if self.automatic and not self.principal:  # principals share one machine, and each would take its memory
-            self.unread.extend(one for one in items if one.role == "tool" and one.content is not None)
+        if self.may_read_ahead:
+            self.unread.extend((key, one) for one in items if one.role == "tool" and one.content is not None)
 
     @cached_property
     def surface(self) -> Surface:

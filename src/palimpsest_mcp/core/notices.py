@@ -81,8 +81,13 @@ async def show(
     measurement: Measurement,
     usage: Usage,
     policy: Policy,
+    rows: slice,
 ) -> ContextView:
-    """Every item in order with its size, its state and what protects it."""
+    """Items in order, each with its size, its state and what protects it.
+
+    Args:
+        rows: which of them; what is said of one is masked, which is the longest part of it.
+    """
     items = measurement.view.items
     known = gates(items, policy, replaced=True) if policy.gates else {}
     judged = judge(items, policy, known_gates=known)
@@ -92,7 +97,8 @@ async def show(
         session_id=info.session_id,
         handle=info.handle,
         usage=msgspec.structs.replace(usage, parts=_parts(measurement, judged)),
-        items=tuple(_item_row(deps, *both) for both in zip(items, judged, strict=True)),
+        item_count=len(items),
+        items=tuple(_item_row(deps, *both) for both in zip(items[rows], judged[rows], strict=True)),
         by_kind=_by_kind(measurement),
         batches=await offloaded.batches(info),
         citations=tuple(text.splitlines()),

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from .claude_code.rewrite import RewrittenSession
     from .messages import CompactedMessages
 
+EVERY_ROW = slice(None)
+
 
 class CompactMethods(Facade):
     """What `Palimpsest` can do to a context that is too full. Originals are archived first."""
@@ -266,7 +268,7 @@ class RecordMethods(Facade):
     async def read_ahead(self) -> int:
         """Read some of the results that were recorded, so that a pass finds them read; gives how many. For programs
         with a moment to spare, until `may_read_ahead` is false: digests are the same without."""
-        from .compaction.digests import read_ahead
+        from .compaction.read_ahead import read_ahead
 
         return await read_ahead(self._deps)
 
@@ -345,8 +347,11 @@ class RecordMethods(Facade):
         info = await self._sessions.find(session_id)
         return await context.compacted_view(self._deps, self._sessions, self._offloaded, info)
 
-    async def show_context(self, session_id: str, *, pin: Sequence[str] = (), unpin: Sequence[str] = ()) -> ContextView:
-        """What is in context, why it stays, and what was replaced; pins first, if asked.
+    async def show_context(
+        self, session_id: str, *, pin: Sequence[str] = (), unpin: Sequence[str] = (), rows: slice = EVERY_ROW
+    ) -> ContextView:
+        """What is in context, why it stays, and what was replaced; pins first, if asked. `rows` takes some of the items
+        only.
 
         Raises:
             SessionUnknown, ItemUnknown: nothing was pinned.
@@ -357,4 +362,4 @@ class RecordMethods(Facade):
         policy = await policies.policy_of(self._deps, self._sessions, info, None)
         await self._sessions.fold(info)  # every item is asked for: read them while others are answered
         measurement = await measured(self._deps, self._sessions, info, policy, PassOptions())
-        return await context.show(self._deps, self._offloaded, info, measurement, measurement.usage, policy)
+        return await context.show(self._deps, self._offloaded, info, measurement, measurement.usage, policy, rows)

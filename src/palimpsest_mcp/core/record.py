@@ -72,7 +72,7 @@ async def record(
         events.append(Seen(item=cited, ts=deps.now()))
     if events:
         await deps.store.ledger.observe(sessions.key(info), events)
-        deps.note_unread(new)
+        deps.note_unread(sessions.key(info), new)
     return RecordedItems(
         ids=tuple(item.id for item, _ in items),
         tokens=sum(item.tokens for item in new),

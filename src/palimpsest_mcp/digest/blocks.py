@@ -35,7 +35,7 @@ _POSES = re.compile(
 _GAP = re.compile(r"(?<=[\s,;|)\]}>])|(?=\s)")
 
 
-class Unit(msgspec.Struct):
+class Unit(msgspec.Struct, array_like=True):
     """What is chosen at once."""
 
     records: tuple[int, ...]
@@ -61,7 +61,7 @@ class Unit(msgspec.Struct):
     """Tokens of its line; 0: not counted yet."""
 
 
-class Block(msgspec.Struct):
+class Block(msgspec.Struct, array_like=True):
     """Rows and what stands above them."""
 
     head: str

@@ -858,11 +858,12 @@ class ExtractiveDigester:
             return Attempt(request, self._registry, self._counter, self._classes, self.name, studies).run()
 
 
-def read_ahead(source: DigestSource, studies: Studies, registry: Registry, counter: TokenCounter) -> None:
+def read_ahead(source: DigestSource, studies: Studies, registry: Registry, counter: TokenCounter) -> bytes:
     """Read a text of which a digest may be asked for, and put its records into units as most digests of it do. What is
-    asked for is not known yet, so nothing is weighed."""
+    asked for is not known yet, so nothing is weighed. Gives what was read, to be kept (`Study.kept`)."""
     with studies.of([source]) as found:
         found[0].read_on(source)
         room = source.tokens  # so that it is read as one with room for whole lines
         request = DigestRequest(sources=(source,), budget_tokens=room, ceiling_tokens=room, handle="", batch_id="")
         Attempt(request, registry, counter, CLASSES, EXTRACTIVE, found).forget_worths()
+        return found[0].kept(source)

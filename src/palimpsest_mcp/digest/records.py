@@ -40,7 +40,7 @@ STATE = re.compile(
 """Names of fields and columns that say how their object or row went."""
 
 
-class Record(msgspec.Struct, gc=False):
+class Record(msgspec.Struct, gc=False, array_like=True):
     """One line, sentence or row of a source, as it would be shown."""
 
     text: str
@@ -61,7 +61,7 @@ class Record(msgspec.Struct, gc=False):
     """Blanks before it where they say what it stands in: of code, of a list within a list. Shown with it."""
 
 
-class Table(msgspec.Struct, gc=False):
+class Table(msgspec.Struct, gc=False, array_like=True):
     """Rows that have the same columns."""
 
     columns: tuple[str, ...]
@@ -76,7 +76,7 @@ class Table(msgspec.Struct, gc=False):
 Shape: TypeAlias = tuple[str, tuple[str, ...]]
 
 
-class Object(msgspec.Struct, gc=False):
+class Object(msgspec.Struct, gc=False, array_like=True):
     """An object that stands alone in its text, as the row that it is among others of its shape."""
 
     columns: tuple[str, ...]
@@ -92,7 +92,7 @@ class Object(msgspec.Struct, gc=False):
         return self.noun, self.columns
 
 
-class Reading(msgspec.Struct, gc=False):
+class Reading(msgspec.Struct, gc=False, array_like=True):
     """What one reader found in its lines."""
 
     records: list[Record]

@@ -30,8 +30,20 @@ class Told(NamedTuple):
     """Whether it has rows, too."""
 
 
+class Known(NamedTuple):
+    """What was read of a text before."""
+
+    reading: Reading
+    forms: list[str]
+    templates: list[tuple[tuple[int, ...], list[Template]]]
+    """Of lines that are alike, by these."""
+
+
 class Source:
     """A text that has been read.
+
+    Args:
+        known: all of it, where it was read before.
 
     Attributes:
         lines: of its plain view.
@@ -39,17 +51,17 @@ class Source:
         forms: per record, the name of the reader that made it.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, known: Known | None = None) -> None:
         self.lines: list[str] = plain(text).split("\n")
-        self.reading = Reading([], [], [])
-        self.forms: list[str] = []
+        self.reading, self.forms, templates = known or Known(Reading([], [], []), [], [])
         self._heading = -1
-        self._templates: dict[tuple[int, ...], list[Template]] = {}
+        self._templates = dict(templates)
         self.kept: dict[tuple[Any, ...], Any] = {}
         """What others made of the records, by what it depends on (`item.py`)."""
         self.named: tuple[tuple[int, ...], dict[str, int]] = (), {}
         """Records whose names were last looked for, and these (`rank.names_in`)."""
-        self._read(self.lines)
+        if known is None:
+            self._read(self.lines)
 
     @cached_property
     def told(self) -> Told:
@@ -60,6 +72,11 @@ class Source:
         most = max(total.items(), key=lambda one: (one[0] in _COUNTED_FIRST, one[1]), default=("", 0))
         rows = any(one.table >= 0 for one in records)
         return Told(nouns, most, sum(len(records[n].text) for n in nouns), rows)
+
+    @property
+    def known(self) -> Known:
+        """All that the text alone says."""
+        return Known(self.reading, self.forms, list(self._templates.items()))
 
     @cached_property
     def form(self) -> str:

@@ -6,21 +6,28 @@ an empty one every digest has the same bytes.
 
 from __future__ import annotations
 
+import hashlib
 import re
+import zlib
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
+
+import msgspec
 
 from ..models.records import DigestSource
 from ..ports.text import Registry
 from .cues import mark
+from .item import Coded
 from .manifest import lines_of
 from .pieces import LINE, Spot
 from .proof import facts_of
 from .records import Shape
-from .source import Source
+from .source import Known, Source
 from .source_facts import Facts
 
 _ALIKE, _WIDE = 2, 4
@@ -50,7 +57,7 @@ class Marked(NamedTuple):
     """Records that say how it went, the best first."""
     errors: frozenset[int]
     """Records that say what went wrong."""
-    cells: Sequence[Sequence[Sequence[int]]]
+    cells: list[tuple[tuple[int, ...], ...]]
     """Per record and cell, the numbers in `Facts.specs` of the specifics in it."""
     spots: dict[int, list[Spot]]
     """Of long lines, by the number of the record, where their specifics stand."""
@@ -58,15 +65,56 @@ class Marked(NamedTuple):
     """Addresses that only go on from another one of the same row or object."""
 
 
-class Study:
-    """One text."""
+_Coding = tuple[tuple[int, ...], frozenset[int], frozenset[int], int, tuple[tuple[int, tuple[int, ...]], ...]]
+"""What units depend on (`Item.encode`)."""
 
-    def __init__(self, source: DigestSource, registry: Registry) -> None:
+
+class _Kept(msgspec.Struct, array_like=True):
+    """A study as bytes say it: all that takes longer to find than to read back, but nothing that digests are checked
+    by, which is found in the text itself every time."""
+
+    is_error: bool
+    verb: str
+    specs: int
+    """How many specifics there are, whose numbers stand here."""
+    known: Known
+    outcomes: list[int]
+    errors: frozenset[int]
+    cells: list[tuple[tuple[int, ...], ...]]
+    spots: dict[int, list[Spot]]
+    derived: frozenset[int]
+    coded: list[tuple[_Coding, Coded]]
+
+    def fits(self, facts: Facts) -> bool:
+        """Whether every number is one of something that is there."""
+        records = len(self.known.reading.records)
+        one = chain(self.outcomes, self.errors, self.spots)
+        number = chain(self.derived, chain.from_iterable(map(chain.from_iterable, self.cells)))
+        return (
+            self.specs == len(facts.specs)
+            and records == len(self.known.forms) == len(self.cells)
+            and max(one, default=-1) < records
+            and max(number, default=-1) < self.specs
+        )
+
+
+_DECODER = msgspec.msgpack.Decoder(_Kept)
+
+
+class Study:
+    """One text.
+
+    Args:
+        kept: what `kept` gave for the same text, with the same registry and by the same program; whatever else it is,
+            the text is read.
+    """
+
+    def __init__(self, source: DigestSource, registry: Registry, kept: bytes = b"") -> None:
         self._registry = registry
         self.text = source.text
         self.facts: Facts = facts_of(source, registry)
-        self._read = Source(source.text)
         self._marked: dict[tuple[frozenset[Shape], bool, str], Marked] = {}
+        self._read = (self._known(kept) if kept else None) or Source(source.text)
 
     @cached_property
     def lines(self) -> Counter[str]:
@@ -96,7 +144,7 @@ class Study:
             source: the same text, with what is known of its call.
         """
         own = shared & self.shapes
-        verb = f"{source.action.verb} {source.action.target}" if source.action else ""
+        verb = _verb(source)
         key = (own, source.is_error, verb)
         if key not in self._marked:
             read = Source(source.text) if self._marked else self._read  # records are marked in place
@@ -109,6 +157,38 @@ class Study:
         self.marked(frozenset(), source)
         self.facts.read_on()
         _ = self.line_count, self.size
+
+    def kept(self, source: DigestSource) -> bytes:
+        """What `read_on` found, to be handed in for the same text by another process."""
+        own = self.marked(frozenset(), source)
+        coded = [(key, replace(one, known=None)) for key, one in own.source.kept.items()]
+        kept = _Kept(
+            is_error=source.is_error,
+            verb=_verb(source),
+            specs=len(self.facts.specs),
+            known=own.source.known,
+            outcomes=own.outcomes,
+            errors=own.errors,
+            cells=own.cells,
+            spots=own.spots,
+            derived=own.derived,
+            coded=coded,
+        )
+        return zlib.compress(msgspec.msgpack.encode(kept), 1)
+
+    def _known(self, kept: bytes) -> Source | None:
+        try:
+            found = _DECODER.decode(zlib.decompress(kept))
+        except (zlib.error, msgspec.DecodeError):
+            return None
+        if not found.fits(self.facts):
+            return None
+        source = Source(self.text, found.known)
+        source.kept.update(found.coded)
+        self._marked[frozenset(), found.is_error, found.verb] = Marked(
+            source, found.outcomes, found.errors, found.cells, found.spots, found.derived
+        )
+        return source
 
     def _mark(self, read: Source, source: DigestSource, verb: str) -> Marked:
         records = read.reading.records
@@ -159,6 +239,10 @@ class Study:
         return found, spots
 
 
+def _verb(source: DigestSource) -> str:
+    return f"{source.action.verb} {source.action.target}" if source.action else ""
+
+
 def _links(source: Source) -> list[int]:
     """Records that are nothing but a link with its name, where a page has many of them."""
     found = [
@@ -182,6 +266,11 @@ class Studies:
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
         self._known: dict[str, Study] = {}
+        self._lent: Mapping[bytes, bytes] = {}
+
+    def lend(self, kept: Mapping[bytes, bytes]) -> None:
+        """Take studies that were kept elsewhere, by `name_of` their texts, in the place of what was lent before."""
+        self._lent = kept
 
     @contextmanager
     def of(self, sources: Sequence[DigestSource], *, keep: bool = True) -> Generator[list[Study]]:
@@ -196,7 +285,8 @@ class Studies:
         try:
             for source in sources:
                 if source.text not in found:
-                    found[source.text] = Study(source, self._registry)
+                    kept = self._lent.get(name_of(source.text), b"") if self._lent else b""
+                    found[source.text] = Study(source, self._registry, kept)
             yield [found[source.text] for source in sources]
         finally:
             if keep:
@@ -217,6 +307,11 @@ class Studies:
     def chars(self) -> int:
         """Of the texts whose studies are kept."""
         return sum(map(len, self._known))
+
+
+def name_of(text: str) -> bytes:
+    """What a text is kept under."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def shapes_of(studies: Sequence[Study]) -> frozenset[Shape]:

@@ -52,7 +52,7 @@ _OURS = re.compile(r"<\d+>|⏎|\0")
 """A line that holds one of our marks stands for itself."""
 
 
-class Template(msgspec.Struct):
+class Template(msgspec.Struct, array_like=True):
     """Records that are alike, and what differs."""
 
     text: str

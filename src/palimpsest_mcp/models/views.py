@@ -70,8 +70,10 @@ class ContextView(msgspec.Struct, frozen=True, kw_only=True):
     session_id: str
     handle: str
     usage: Usage
+    item_count: int
+    """Of the items in context; `items` are all of them, or those that were asked for."""
     items: tuple[ItemView, ...]
-    """Their tokens, what no item accounts for and what waits to be applied sum to `usage.used`: `usage.parts`."""
+    """The tokens of all, what no item accounts for and what waits to be applied sum to `usage.used`: `usage.parts`."""
     by_kind: tuple[Part, ...] = ()
     """The same window by what stands in it: `message`, `thinking`, `tool_call`, `tool_result`, `digest` and other
     kinds; sums to `usage.used` as `usage.parts` does."""

@@ -618,6 +618,23 @@ class Store(Protocol):
         """
         ...
 
+    async def keep_study(self, key: SessionKey, name: str, data: bytes, keys: Collection[str]) -> bool:
+        """Keep what was read of some contents of a session, in the place of what had that name: a cache, of which a
+        store may keep none, and lets the oldest go.
+
+        Args:
+            name: letters and digits.
+            keys: of the contents, as in tombstones.
+
+        Returns:
+            False where it is not kept: always where one of the contents was purged.
+        """
+        ...
+
+    async def studies(self, key: SessionKey) -> Sequence[bytes]:
+        """What of that is still there, in no order, and maybe damaged."""
+        ...
+
     async def forget_beside(self, key: SessionKey, gone: Forgotten) -> tuple[str, ...]:
         """Take out what has to go of everything else that is kept of a session: its summary, files that were kept
         aside, caches. Returns what was changed, in words for people."""

@@ -30,25 +30,27 @@ if TYPE_CHECKING:
 
 
 BATCHES_SHOWN = 5
+MOST_ROWS = PAGE_TOKENS // 4
+"""Of one page: none has fewer tokens."""
 
 
-def context_page(view: ContextView, cursor: str, *, detail: bool, count: Callable[[str], int]) -> str:
-    """Items from the cursor on, within one page; `detail` adds a preview line to each and the citations.
+def context_page(view: ContextView, offset: int, *, detail: bool, count: Callable[[str], int]) -> str:
+    """Items from the first of a view on, within one page; `detail` adds a preview line to each and the citations.
 
-    Raises:
-        InvalidArgument: the cursor is none of ours.
+    Args:
+        offset: number of that item in the context.
     """
-    start = min(offset_of(cursor), len(view.items))
+    start = min(offset, view.item_count)
     head = [f"session {view.handle}: {usage_line(view.usage)}", *_meaning(view.usage), *_replaced(view)]
     if detail and not start:
         head += [f"citation {plain_line(line, 300)}" for line in view.citations]
-    rows = [_row(item, detail=detail) for item in view.items[start:]]
+    rows = [_row(item, detail=detail) for item in view.items]
     end = start + _rows_that_fit(rows, PAGE_TOKENS - count("\n".join(head)) - 100, count)
     body = rows[: end - start]
     columns = "id | kind | tool | tokens | state" + (" with gate and a preview, which is data" if detail else "")
-    title = f"items {start + 1}-{end} of {len(view.items)}: {columns}"
-    lines = [*head, title if body else f"no items ({len(view.items)} in all)", *body]
-    if end < len(view.items):
+    title = f"items {start + 1}-{end} of {view.item_count}: {columns}"
+    lines = [*head, title if body else f"no items ({view.item_count} in all)", *body]
+    if end < view.item_count:
         lines.append(f"next_cursor: {cursor_at(end)}")
     return "\n".join(lines)
 
@@ -189,8 +191,10 @@ async def show_context(
         return compacted_page(await facade.session(session_id), await facade.compacted_view(session_id), cursor)
     if view:
         raise InvalidArgument(f"There is no view {shown(view)}.", next=f"Leave it out, or give {COMPACTED!r}.")
-    found = await facade.show_context(session_id, pin=pin or (), unpin=unpin or ())
-    return context_page(masked_view(ctx, found), cursor, detail=detail, count=count_o200k)
+    start = offset_of(cursor)
+    rows = slice(start, start + MOST_ROWS)
+    found = await facade.show_context(session_id, pin=pin or (), unpin=unpin or (), rows=rows)
+    return context_page(masked_view(ctx, found), start, detail=detail, count=count_o200k)
 
 
 @with_pass_options

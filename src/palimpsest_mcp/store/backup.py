@@ -15,7 +15,7 @@ from ..errors import OutputRefused, StoreUnusable
 from ..models.maintenance import BackupReport
 from .disk import Disk, read_from, write_all
 from .flaws import Comparison
-from .home import ARCHIVE, LEDGER, SESSIONS, VERSION, Home
+from .home import ARCHIVE, LEDGER, SESSIONS, STUDIES, VERSION, Home
 from .witness import WITNESSES, Witnesses
 
 PARTIAL = ".partial-"
@@ -79,7 +79,7 @@ class Backup:
         ]
         for name in names:
             self._session(part, f"{SESSIONS}/{name}", witnesses, flaws)
-        for name in self._under("", skip=(SESSIONS, WITNESSES)):
+        for name in self._under("", skip=(SESSIONS, WITNESSES, STUDIES)):
             self._copy(part, name, witnesses, flaws)
         for name in sorted(flaws):  # what is missing stays missed
             if self._disk.look(os.path.join(part, name)) is None:

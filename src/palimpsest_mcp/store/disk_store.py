@@ -257,6 +257,12 @@ class DiskStore:
     async def bury(self, key: SessionKey, keys: Collection[str] = (), *, under_way: bool, whole: bool = False) -> None:
         await hop(self._ledger.bury, key, keys, under_way=under_way, whole=whole)
 
+    async def keep_study(self, key: SessionKey, name: str, data: bytes, keys: Collection[str]) -> bool:
+        return await hop(self._ledger.keep_study, key, name, data, keys)
+
+    async def studies(self, key: SessionKey) -> list[bytes]:
+        return await hop(self._ledger.studies.of, self._home.session_folder(key))
+
     async def pack(self, key: SessionKey) -> tuple[int, int]:
         return await hop(self._ledger.pack, key)
 
@@ -271,6 +277,7 @@ class DiskStore:
         folder = self._home.session_folder(key)
         with writes("the session's folder"):
             rest = forget_beside(self._home, folder, gone) if self._home.stands(folder) else []
+            self._ledger.studies.drop(folder)
         return (*self._summaries.forget(key, gone), *rest)
 
     @in_thread

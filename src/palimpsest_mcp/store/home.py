@@ -21,7 +21,7 @@ from .witness import WITNESSES, Witnesses
 FORMAT_VERSION = 1
 """What this program writes. It reads every lower one and refuses a higher one."""
 
-SESSIONS, LEDGER, ARCHIVE = "session", "ledger", "offloaded"
+SESSIONS, LEDGER, ARCHIVE, STUDIES = "session", "ledger", "offloaded", "studies"
 VERSION, SECRET = "VERSION", "secret"
 SECRET_BYTES = 32
 SMALL_BYTES = 16 << 10

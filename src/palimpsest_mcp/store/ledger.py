@@ -6,11 +6,11 @@ import os
 import threading
 import time
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import msgspec
 
-from ..errors import InvalidArgument, LockTimeout, PassInProgress
+from ..errors import InvalidArgument, LockTimeout, PalimpsestError, PassInProgress
 from ..models.events import Decision, Event, Observation, Opened, Replaced, SessionInfo, SessionKey
 from ..models.maintenance import Forgotten
 from ..ports.store import Broken, LedgerPage, Tombstones
@@ -21,6 +21,7 @@ from .disk import Release, reads, unreadable, writes
 from .home import SESSIONS, Home
 from .segments import OUR_LIMITS, Place
 from .session_log import SessionLog, Sessions, oldest_first, refuse_other_key
+from .studies import StudyFiles
 
 FEW_EVENTS = 4
 """That are noted without a thread: what a check says about the window is one. A thread there and back takes twice as
@@ -61,6 +62,7 @@ class LedgerFiles:
         self._listed = 0
         """Sessions that were listed last; 0: none yet."""
         self._shelf = Shelf()
+        self.studies = StudyFiles(home)
 
     def create(self, key: SessionKey, info: SessionInfo) -> SessionInfo:
         refuse_other_key(key, info.session_id, info.principal)
@@ -243,6 +245,14 @@ class LedgerFiles:
         log = self._log(key)
         with self._commit_lock(log):
             log.tombstones.put(keys, under_way=under_way, whole=whole)
+
+    def keep_study(self, key: SessionKey, name: str, data: bytes, keys: Collection[str]) -> bool:
+        log = self._log(key)
+        if not self._home.stands(log.folder):
+            return False
+        with suppress(PalimpsestError), self._commit_lock(log):
+            return self.studies.keep(log.folder, log.tombstones, name, data, keys)
+        return False
 
     def prepare_lock(self, key: SessionKey) -> None:
         """Make the folder that locks stand in."""

@@ -57,6 +57,19 @@ class ForgetContract(OneStore):
             assert await store.ledger.checkpoint(S1) is None
             assert await store.traces(lambda text: "sums" in text or GONE in text) == ()
 
+    async def test_what_was_read_of_a_content_goes_with_it_and_nobody_keeps_it_again(self) -> None:
+        async with self.fresh() as store:
+            await store.ledger.create(S1, info_of(S1))
+            kept = await store.keep_study(S1, "a", GONE.encode(), gone(GONE, STAYS).keys)
+            assert list(await store.studies(S1)) == [GONE.encode()] * kept, "a store may keep none"
+            await store.bury(S1, gone(GONE).keys, under_way=True)
+            assert not await store.keep_study(S1, "a", b"more of it", gone(GONE).keys), "not even meanwhile"
+            await store.forget_beside(S1, gone(GONE))
+            await store.bury(S1, (), under_way=False)
+            assert not await store.keep_study(S1, "b", GONE.encode(), gone(GONE, STAYS).keys)
+            assert list(await store.studies(S1)) == []
+            assert await store.keep_study(S1, "c", STAYS.encode(), gone(STAYS).keys) is kept
+
     async def test_forgotten_records_keep_ids_and_hashes(self) -> None:
         async with self.fresh() as store:
             await store.archive.append(S1, [record("offload_0001", GONE, STAYS), record("offload_0002", STAYS)])

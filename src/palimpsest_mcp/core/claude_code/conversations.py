@@ -267,8 +267,9 @@ class Conversations:
     async def write(self, one: Conversation, events: Sequence[Observation]) -> None:
         """Append events to the conversation's ledger, flushed."""
         if events:
-            await self._deps.store.ledger.observe(self._sessions.key(one.info), events)
-            self._deps.note_unread(event.item for event in events if isinstance(event, Seen))
+            key = self._sessions.key(one.info)
+            await self._deps.store.ledger.observe(key, events)
+            self._deps.note_unread(key, (event.item for event in events if isinstance(event, Seen)))
             _count(one, events)
 
     async def whole(self, one: Conversation) -> Imported:

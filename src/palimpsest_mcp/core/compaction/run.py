@@ -31,6 +31,7 @@ from .batches import Batches
 from .commit import Committed, archive_and_commit, committed_batch, copied, unchanged
 from .plan import PassRequest, Planner
 from .prove import prove, refuse_too_much
+from .read_ahead import lend_studies
 
 POINTERS = "opaque"
 """The strategy that leaves pointers, which fit where no digest does."""
@@ -138,6 +139,7 @@ class _Pass:
         self._notes: list[str] = []
 
     async def run(self) -> PassResult:
+        await lend_studies(self._deps, self._sessions.key(self._info))
         first = await self._planner.first()
         plan_id = self._planner.id_of(first)
         if self._request.options.plan_id and self._request.options.plan_id != plan_id:

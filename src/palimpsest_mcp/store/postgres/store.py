@@ -134,6 +134,12 @@ class PgStore:
             writing=True,
         )
 
+    async def keep_study(self, key: SessionKey, name: str, data: bytes, keys: Collection[str]) -> bool:
+        return False  # many share a database; what one of them reads ahead would be a body more of each result
+
+    async def studies(self, key: SessionKey) -> list[bytes]:
+        return []
+
     async def forget_beside(self, key: SessionKey, gone: Forgotten) -> tuple[str, ...]:
         return tuple(await self.summaries.forget(key, gone))
 
