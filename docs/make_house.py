@@ -18,6 +18,7 @@ import tempfile
 import threading
 import tomllib
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from inspect import CO_OPTIMIZED
 from pathlib import Path
 from types import CodeType, FrameType
@@ -118,6 +119,7 @@ def ways() -> dict[str, list[str]]:
             with asyncio.Runner() as runner:
                 opened = Palimpsest.open(home)
                 facade = runner.run(opened.__aenter__())
+                runner.get_loop().set_default_executor(ThreadPoolExecutor())  # whose threads begin while it looks
                 answers: list[Any] = []
 
                 async def answer() -> None:
@@ -136,6 +138,7 @@ def ways() -> dict[str, list[str]]:
 if __name__ == "__main__":
     if sys.argv[1:2] == ["entered"]:
         for name, files in ways().items():
-            print(f"{name}: {len(files)} files", *(files if name in sys.argv[2:] else ()), sep="\n  ")
+            named = files if name in sys.argv[2:] else []
+            sys.stdout.write("\n  ".join((f"{name}: {len(files)} files", *named)) + "\n")
     else:
         PAGE.write_text(page(PAGE.read_text("utf-8")), "utf-8")
