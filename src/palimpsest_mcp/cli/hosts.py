@@ -205,8 +205,8 @@ def _log_line(text: str) -> None:
 
 
 async def _forward(face: Face, facade: Palimpsest, upstream: str, port: int, window: int | None, thinking: str) -> None:
+    from ..web.app import address_of, bound, local_server
     from ..web.gateway import gateway_app
-    from ..web.loopback import address_of, bound, local_server
 
     gateway = facade.gateway(window_tokens=window, thinking=thinking)
     with bound(port) as listening:

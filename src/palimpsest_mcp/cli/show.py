@@ -35,8 +35,7 @@ from .screen import (
 )
 
 if TYPE_CHECKING:
-    from ..models.looks import Beside
-    from ..models.views import ContextView, ItemView
+    from ..models.views import Beside, ContextView, ItemView
 
 SHOWN = "item, kind, tool, tokens:number, state, why:prose, begins with:prose"
 LARGEST_SHOWN = "item, what, tokens:number, state, begins with:prose"

@@ -131,7 +131,7 @@ def needs_extra() -> Generator[None]:
 
 def _database(url: str, settings: Settings, random_hex: RandomHex) -> Store:
     with needs_extra():
-        from ..store.postgres.objects import Objects
+        from ..store.postgres.bodies import Objects
         from ..store.postgres.store import PgStore
 
         objects = Objects(settings.store_bodies) if settings.store_bodies else None
@@ -220,7 +220,7 @@ def _api(settings: Settings) -> MessagesApi:
 
 
 def _judge(settings: Settings, random_hex: RandomHex) -> Judge:
-    from ..llm.authors import AnthropicJudge
+    from ..llm.tasks import AnthropicJudge
 
     return AnthropicJudge(_api(settings), random_hex)
 
@@ -229,14 +229,14 @@ def _author(settings: Settings, random_hex: RandomHex) -> SummaryAuthor | None:
     """Who words sections of summaries: the same model, where there is a key to ask it with."""
     if settings.digester != "anthropic" or not (api := _api(settings)).has_key:
         return None
-    from ..llm.authors import AnthropicSummaryAuthor
+    from ..llm.tasks import AnthropicSummaryAuthor
 
     return AnthropicSummaryAuthor(api, random_hex)
 
 
 def _writer(settings: Settings, random_hex: RandomHex) -> Writer:
     """The model that the settings name; without a key it answers every request with that reason."""
-    from ..llm.writer import AnthropicWriter
+    from ..llm.tasks import AnthropicWriter
 
     api = _api(settings)
     window = window_of(api.model)

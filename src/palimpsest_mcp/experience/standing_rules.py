@@ -8,13 +8,12 @@ from datetime import date
 
 import msgspec
 
-from .distance import near_groups
 from .document import Document, Written
-from .forms import form_of, safe_line
 from .models import Rule, RuleKind
 from .promotion import ACTIVE_DAYS, HOME, PENDING_DAYS, Standing, key_of_line, label_free
 from .tally import Tally
 from .votes import Cluster
+from .wording import form_of, near_groups, safe_line
 
 _BULLET = re.compile(r"^\s*[-*+]\s+(?:\[pin(?:ned)?\]\s*)?", re.IGNORECASE)
 _FOOTER = re.compile(r"\s+(?:—|--)\s+seen=.*$")

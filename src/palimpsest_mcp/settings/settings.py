@@ -16,8 +16,7 @@ from ..context.presets import DEFAULT, FIELDS, PRESETS, Checked, build_policy, u
 from ..errors import InvalidPolicy, InvalidSettings, PalimpsestError
 from ..models.plans import Policy
 from ..ports.small_file import read_small
-from .places import CONFIG_VARIABLE, HOME_VARIABLE, default_home, home_folder, settings_file
-from .secret import Secret
+from .places import CONFIG_VARIABLE, HOME_VARIABLE, Secret, default_home, home_folder, settings_file
 
 if TYPE_CHECKING:
     from .checked import SpecificClass

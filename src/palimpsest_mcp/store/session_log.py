@@ -24,9 +24,9 @@ from .appender import Appender
 from .checkpoint import Checkpoints, Known
 from .disk import Found, read_from, reads, unreadable, write_failed, writes
 from .home import ARCHIVE, LEDGER, Home, folder_name, spare_handle
-from .pack import pack
 from .rewrite import Change, rewrite, spoilt
 from .segments import Line, News, Place, Places, Reader, SegmentFolder, encode, encode_all, is_more, is_whole
+from .upkeep import pack
 
 # `session/<folder>/purged.jsonl`: what nobody may write again, and whether a purge of it is still under way.
 

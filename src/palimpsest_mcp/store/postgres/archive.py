@@ -20,11 +20,10 @@ from ..batch_index import batch_order
 from ..rewrite import spoilt
 from ..segments import Reader, encode, is_whole
 from ..session_log import refuse_foreign, refuse_other_key
-from .bodies import GONE, OUTSIDE, Body, packed, unpacked
+from .bodies import GONE, OUTSIDE, Body, Objects, packed, path_of, unpacked
 from .keys import Keys, State, name_bytes, name_hash, name_text
 from .ledger import PgLedger
 from .link import Conn, Link, Row, owner_of
-from .objects import Objects, path_of
 from .together import Once
 
 _RECORDS: Reader[OffloadRecord] = Reader(OffloadRecord)

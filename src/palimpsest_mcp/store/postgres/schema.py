@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import asyncpg
 
 from ...errors import StoreNewer, StoreUnusable
-from .errors import PREPARE, in_words, no_schema
-from .link import Link, Url, checked_name
+from .link import PREPARE, Link, Url, checked_name, in_words, no_schema
 from .pool import CONNECT_TIMEOUT_S, Line
 
 SCHEMA = "palimpsest"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
 
-from ...models.pattern import late
+from ...models.text import late
 from .formats import (
     COMMANDS,
     Below,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
-from ...models.pattern import late
+from ...models.text import late
 from .passwords import (
     ENDS,
     MOST_SAID,

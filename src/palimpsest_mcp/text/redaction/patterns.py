@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol, cast
 
-from ...models.pattern import late
+from ...models.text import late
 
 _re2 = importlib.import_module("re2")  # ships without types; the Protocols below are what this room uses of it
 

@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache
 from importlib import resources
 from typing import Any, NamedTuple, TypeAlias
 
-from ...models.pattern import late
+from ...models.text import late
 from .patterns import Find, Found, Pattern, compiled
 from .scan import Ranges
 

@@ -7,7 +7,7 @@ from base64 import b64decode
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, Protocol, TypeAlias
 
-from ...models.pattern import late
+from ...models.text import late
 from .literals import is_hex, looks_random
 from .patterns import Find, Found, Gates, Pattern, compiled, merged
 
