@@ -23,7 +23,7 @@ from .disk import Found, read_from, reads, unreadable, writes
 from .home import ARCHIVE, Home
 from .rewrite import Change, rewrite, spoilt
 from .segments import Reader, SegmentFolder, encode, encode_all, is_whole
-from .session_log import TombstoneFile, refuse_foreign, refuse_other_key
+from .sessions import TombstoneFile, refuse_foreign, refuse_other_key
 
 _RECORDS: Reader[OffloadRecord] = Reader(OffloadRecord)
 _TICK_S = 0.1

@@ -20,7 +20,8 @@ from .checkpoint import OpenedLedger
 from .disk import Release, reads, unreadable, writes
 from .home import SESSIONS, Home
 from .segments import OUR_LIMITS, Place
-from .session_log import SessionLog, Sessions, oldest_first, refuse_other_key
+from .session_log import SessionLog
+from .sessions import Sessions, oldest_first, refuse_other_key
 
 FEW_EVENTS = 4
 """That are noted without a thread: what a check says about the window is one. A thread there and back takes twice as

@@ -19,7 +19,7 @@ from ..archive import flaw, refuse_purged
 from ..batch_index import batch_order
 from ..rewrite import spoilt
 from ..segments import Reader, encode, is_whole
-from ..session_log import refuse_foreign, refuse_other_key
+from ..sessions import refuse_foreign, refuse_other_key
 from .bodies import GONE, OUTSIDE, Body, Objects, packed, path_of, unpacked
 from .keys import Keys, State, name_bytes, name_hash, name_text
 from .ledger import PgLedger
