@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ..errors import StoreUnusable
 from ..experience.disk import DiskExperience
-from ..experience.log import LearningMeans
+from ..experience.log import LearningDependencies
 from ..experience.ports import Experience, RuleWriter
 from ..hosts.claude_code.settings import read_overrides
 from ..models.host_table import HostOverrides, host_row
@@ -260,9 +260,9 @@ def open_experience(settings: Settings, random_hex: RandomHex, principal: str = 
     return DiskExperience(settings.home, roots, random_hex=random_hex)
 
 
-def learning_means(settings: Settings, deps: Dependencies, experience: Experience) -> LearningMeans:
+def learning_means(settings: Settings, deps: Dependencies, experience: Experience) -> LearningDependencies:
     """What learning works with, by the settings."""
-    return LearningMeans(
+    return LearningDependencies(
         experience=experience,
         redactor=deps.redactor,
         clock=deps.clock,

@@ -10,9 +10,9 @@ import msgspec
 
 from ..errors import PalimpsestError
 from ..models import text as nouns
-from .document import Laid, last_compacted_line, lay_out, unified_diff
+from .document import FittedDigest, last_compacted_line, lay_out, unified_diff
 from .events import prepare
-from .log import Counted, LearningMeans, NewLog, SkillState, count_all, count_new, lines_at, state_of
+from .log import Counted, LearningDependencies, NewLog, SkillState, count_all, count_new, lines_at, state_of
 from .models import Compaction, EventRecorded, Rule, Trigger
 from .parse import identity_of, month_of, read_line
 from .ports import LIVE_LOG, SkillPlace, WordingFailed
@@ -121,7 +121,7 @@ class _Planned:
     """What a compaction would write."""
 
     decision: Decision
-    laid: Laid
+    laid: FittedDigest
     rules: tuple[Rule, ...]
     notes: tuple[str, ...]
 
@@ -129,7 +129,7 @@ class _Planned:
 class _Pass:
     """One compaction of one skill."""
 
-    def __init__(self, means: LearningMeans, state: SkillState) -> None:
+    def __init__(self, means: LearningDependencies, state: SkillState) -> None:
         self._means = means
         self._state = state
         self._place = state.place

@@ -21,7 +21,7 @@ _WINDOW_BYTES = 128 * 1024
 
 
 @dataclass(frozen=True, kw_only=True)
-class LearningMeans:
+class LearningDependencies:
     """Everything that learning may touch."""
 
     experience: Experience
@@ -108,7 +108,7 @@ class Counted:
     """Place of the first byte of each part in the tally's places."""
 
 
-async def state_of(means: LearningMeans, place: SkillPlace) -> SkillState:
+async def state_of(means: LearningDependencies, place: SkillPlace) -> SkillState:
     """Read the small files and list the log."""
     files = means.experience.files
     side = decode_side(await files.read(place, "side"))
@@ -119,7 +119,7 @@ async def state_of(means: LearningMeans, place: SkillPlace) -> SkillState:
     return SkillState(place, side, text, document, tuple(reads))
 
 
-async def count_new(means: LearningMeans, state: SkillState) -> NewLog:
+async def count_new(means: LearningDependencies, state: SkillState) -> NewLog:
     """Count what is new, as far as the triggers need it."""
     tally = Tally(means.today().toordinal(), since=state.since)
     tally.sessions = set()
@@ -133,7 +133,7 @@ async def count_new(means: LearningMeans, state: SkillState) -> NewLog:
     return NewLog(tally.new_events, tally.damaged, tally.newest_feedback, frozenset(tally.sessions))
 
 
-async def count_all(means: LearningMeans, state: SkillState) -> Counted:
+async def count_all(means: LearningDependencies, state: SkillState) -> Counted:
     """Count everything that may still weigh: first what the last compaction knew, then what is new."""
     relevance = await relevance_of(means, state)
     tally = Tally(means.today().toordinal(), relevance=relevance, since=state.since)
@@ -161,7 +161,7 @@ async def count_all(means: LearningMeans, state: SkillState) -> Counted:
     return Counted(tally, tuple(parts), tuple(zip(bases, (read.part for read in state.reads), strict=True)))
 
 
-async def relevance_of(means: LearningMeans, state: SkillState) -> Relevance:
+async def relevance_of(means: LearningDependencies, state: SkillState) -> Relevance:
     """What is usually relevant of each query's results: known before the first event is judged by it."""
     relevance = Relevance(means.today().toordinal(), means.min_relevance)
     for read in state.reads:

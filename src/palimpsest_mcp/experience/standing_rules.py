@@ -8,7 +8,7 @@ from datetime import date
 
 import msgspec
 
-from .document import Document, Written
+from .document import Document, RuleInFile
 from .models import Rule, RuleKind
 from .promotion import ACTIVE_DAYS, HOME, PENDING_DAYS, Standing, key_of_line, label_free
 from .tally import Tally
@@ -92,7 +92,7 @@ def _free_id(wanted: str, key: str, taken: set[str]) -> str:
     return wanted
 
 
-def _rule(written: Written, kind: str, key: str, rule_id: str, document: Document, today: date) -> Rule:
+def _rule(written: RuleInFile, kind: str, key: str, rule_id: str, document: Document, today: date) -> Rule:
     fallback = document.last_compacted.date() if document.last_compacted else today
     day = written.last_verified or fallback
     failing = written.section == "failures"

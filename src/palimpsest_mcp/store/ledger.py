@@ -15,7 +15,7 @@ from ..models.events import Decision, Event, Observation, Opened, Replaced, Sess
 from ..models.maintenance import Forgotten
 from ..ports.store import Broken, LedgerPage, Tombstones
 from ..ports.text import Clock, RandomHex
-from .appender import ROLL_BYTES, Shelf
+from .appender import ROLL_BYTES, OpenSegments
 from .checkpoint import OpenedLedger
 from .disk import Release, reads, unreadable, writes
 from .home import SESSIONS, Home
@@ -61,7 +61,7 @@ class LedgerFiles:
         self._sessions = Sessions(home)
         self._listed = 0
         """Sessions that were listed last; 0: none yet."""
-        self._shelf = Shelf()
+        self._open_segments = OpenSegments()
 
     def create(self, key: SessionKey, info: SessionInfo) -> SessionInfo:
         refuse_other_key(key, info.session_id, info.principal)
@@ -76,7 +76,7 @@ class LedgerFiles:
             else:
                 log.secure()  # whoever wrote it may have died before it was safe
             self._sessions.cache(log.folder, known or info)
-        self._shelf.used(log.appender, log.writing)
+        self._open_segments.used(log.appender, log.writing)
         return known or info
 
     def info(self, key: SessionKey) -> SessionInfo | None:
@@ -168,7 +168,7 @@ class LedgerFiles:
         self._home.check()
         log = self._log(key)
         log.observe(events, durable=durable)
-        self._shelf.used(log.appender, log.writing)
+        self._open_segments.used(log.appender, log.writing)
 
     def observe_at_once(self, key: SessionKey, events: Sequence[Observation]) -> bool:
         """The same, not flushed, where it is a small write that waits for nobody; else nothing is done, and it is worth
@@ -179,7 +179,7 @@ class LedgerFiles:
         log = self._log(key)
         done = log.observe_at_once(events)
         if done:
-            self._shelf.used(log.appender, log.writing)
+            self._open_segments.used(log.appender, log.writing)
         return done
 
     def decide(
@@ -196,7 +196,7 @@ class LedgerFiles:
             log.secure_archive()
         with self._commit_lock(log, lock_timeout_s):
             rev = log.decide(decisions, after_rev=after_rev)
-        self._shelf.used(log.appender, log.writing)
+        self._open_segments.used(log.appender, log.writing)
         return rev
 
     def adopt(self, key: SessionKey, events: Sequence[Event]) -> None:
@@ -204,7 +204,7 @@ class LedgerFiles:
         log = self._log(key)
         with self._commit_lock(log):
             log.adopt(events)
-        self._shelf.used(log.appender, log.writing)
+        self._open_segments.used(log.appender, log.writing)
 
     def forget(self, key: SessionKey, gone: Forgotten) -> int:
         self._home.check()
@@ -261,7 +261,7 @@ class LedgerFiles:
         return release
 
     def close(self) -> None:
-        self._shelf.close()
+        self._open_segments.close()
 
     def _log(self, key: SessionKey) -> SessionLog:
         """This process's view of a session; a forked child starts anew and leaves its parent's segment alone."""

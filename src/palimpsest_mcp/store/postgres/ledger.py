@@ -31,10 +31,20 @@ from ..rewrite import spoilt
 from ..segments import Reader, encode, encode_all, is_whole
 from ..sessions import first_opened, not_empty, oldest_first, refuse_other_key, spare_info
 from .bodies import Body, packed
+from .group_commit import Statement
 from .keys import Keys, State, born, name_bytes, name_hash, name_text
 from .link import Conn, Link, Row, owner_of
-from .steps import EVENTS, OpenedLedger, changed_lines, events_in, flaw_of, lines_of, made, opened, where_of
-from .together import Once
+from .steps import (
+    EVENTS,
+    OpenedLedger,
+    changed_lines,
+    checkpoint_row,
+    events_in,
+    flaw_of,
+    lines_of,
+    read_checkpoint,
+    where_of,
+)
 
 _INFOS: Reader[SessionInfo] = Reader(SessionInfo)
 LEASE_S = 30.0
@@ -248,7 +258,7 @@ class PgLedger:
         if checkpoint is None:
             return None
         cursor = Cursor(name_hash(key), checkpoint["seq"], session["epoch"])
-        kept = await asyncio.to_thread(opened, checkpoint, [row for row in steps if row["seq"] <= cursor.seq])
+        kept = await asyncio.to_thread(read_checkpoint, checkpoint, [row for row in steps if row["seq"] <= cursor.seq])
         return None if kept is None else OpenedLedger(kept, {row["seq"]: row for row in steps}, cursor)
 
     async def keep_checkpoint(self, key: SessionKey, cursor: object, sums: bytes, events: int) -> None:
@@ -258,10 +268,10 @@ class PgLedger:
             if session is None or session["epoch"] != at.epoch:
                 return
             before = [] if known is None else [row for row in steps if row["seq"] <= known["seq"]]
-            base = None if known is None else await asyncio.to_thread(opened, known, before)
+            base = None if known is None else await asyncio.to_thread(read_checkpoint, known, before)
             up_to = 0 if base is None or known is None else known["seq"]
             some = [row for row in steps if row["seq"] <= at.seq]
-            body = await asyncio.to_thread(made, base, up_to, some, sums, events)
+            body = await asyncio.to_thread(checkpoint_row, base, up_to, some, sums, events)
             if body is None or up_to >= at.seq:  # somebody is as far
                 return
             await self._link.run(
@@ -498,7 +508,7 @@ class PgLedger:
             state = await self._refused(connection, key, state, append.after_rev, append.held)
         raise WriteFailed("What may be written changed again and again.", next="Run the same again.")
 
-    async def _once(self, key: SessionKey, state: State, append: _Append) -> Once:
+    async def _once(self, key: SessionKey, state: State, append: _Append) -> Statement:
         """The session's numbers go up only if nothing came between, and the row has them. It gives revision, clock,
         number of the step and epoch, or None where something came between."""
         gone = state.gone
@@ -511,7 +521,7 @@ class PgLedger:
             *(len(kept), len(kept) if deciding else 0, self.writer, append.number),
             *(body.enc, body.data, body.sha256, append.durable, wait_ms),
         )
-        return Once(
+        return Statement(
             self._add,
             values,
             state.key.bytes,
@@ -648,7 +658,7 @@ async def _drop_checkpoint(connection: Conn, tenant: str, key: uuid.UUID) -> Non
     await connection.execute("delete from checkpoint where tenant = $1 and session_key = $2", tenant, key)
 
 
-def _as_read(once: Once, rev: int, clock: int, seq: int, epoch: int) -> Row:
+def _as_read(once: Statement, rev: int, clock: int, seq: int, epoch: int) -> Row:
     """The row that an append made."""
     many, revs, writer, number, enc, body, sha256 = once.values[7:14]
     row = {"seq": seq, "w": writer, "n": number, "clock": clock - many, "rev": rev - revs, "stamped": False}

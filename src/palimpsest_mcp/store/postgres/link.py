@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 import asyncpg
 
 from ...errors import InvalidArgument, LockTimeout, PalimpsestError, StoreUnusable, WriteFailed
-from .pool import Line, Pool
-from .together import Once, Together
+from .group_commit import GroupCommit, Statement
+from .pool import Pool, PoolConnection
 
 PREPARE = "palimpsest-mcp migrate --yes --store OWNERS-URL"
 _LOST = (
@@ -116,7 +116,7 @@ def no_schema(place: str) -> StoreUnusable:
 
 Row: TypeAlias = Any
 """Of asyncpg; what is in it is named in the statement above."""
-Conn: TypeAlias = Line
+Conn: TypeAlias = PoolConnection
 """A connection in a transaction."""
 T = TypeVar("T")
 Work: TypeAlias = Callable[[Conn, bool], Awaitable[T]]
@@ -186,14 +186,14 @@ def checked_name(name: str, what: str) -> str:
 
 class _Shared:
     def __init__(self, pool: Pool) -> None:
-        self.pool, self.together = pool, Together(pool)
+        self.pool, self.group_commit = pool, GroupCommit(pool)
         self.users = 0
 
 
 _POOLS: dict[tuple[str, int, int], _Shared] = {}
 
 
-async def _undo(connection: Line) -> None:
+async def _undo(connection: PoolConnection) -> None:
     """Roll back, or let the connection go where that cannot be done at once."""
     done = False
     try:
@@ -244,7 +244,7 @@ class Link:
         *,
         writing: bool = False,
         durable: bool = True,
-        at_once: Once | None = None,
+        at_once: Statement | None = None,
     ) -> T:
         """Do work in a transaction that sees one principal's rows, again on a new connection where one breaks.
 
@@ -261,7 +261,7 @@ class Link:
         owner = principal.value if isinstance(principal, Everybody) else owner_of(principal).hex()
 
         async def attempt(again: bool) -> T:
-            if at_once and not again and (done := await self._shared().together.run(at_once)) is not None:
+            if at_once and not again and (done := await self._shared().group_commit.run(at_once)) is not None:
                 return done
             async with self._transaction(owner, writing=writing, durable=durable) as connection:
                 return await work(connection, again)

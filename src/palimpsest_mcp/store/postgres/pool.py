@@ -108,7 +108,7 @@ _IDLE_S = 300.0
 _STATEMENTS = 500
 
 
-class Line:
+class PoolConnection:
     """One connection. A statement is described once; from then on it goes out with its values, and the answer comes
     back, in one trip. No statement has a name on the server, so a pooler may send each one to another of its own.
     """
@@ -182,7 +182,7 @@ class Pool:
         self._url, self.most = url, most
         self.used = self.waiting = 0
         self._turns = asyncio.Semaphore(most)
-        self._idle: list[Line] = []
+        self._idle: list[PoolConnection] = []
         self._sweep: asyncio.TimerHandle | None = None
         self._closing: set[asyncio.Task[None]] = set()
         begin(self)
@@ -193,7 +193,7 @@ class Pool:
         return len(self._idle)
 
     @asynccontextmanager
-    async def line(self) -> AsyncGenerator[Line]:
+    async def line(self) -> AsyncGenerator[PoolConnection]:
         """A connection for the length of one transaction. It is closed where what it is in the middle of is not known:
         after an error that is neither ours nor the server's answer, and with a transaction left open.
 
@@ -201,7 +201,7 @@ class Pool:
             TimeoutError: none became free in time.
         """
         await self._turn()
-        line: Line | None = None
+        line: PoolConnection | None = None
         self.used += 1
         try:
             line = self._take() or await self._connected()
@@ -241,14 +241,14 @@ class Pool:
         idle, self._idle = self._idle, []
         await asyncio.gather(*(one.close() for one in idle), *self._closing)
 
-    def _take(self) -> Line | None:
+    def _take(self) -> PoolConnection | None:
         while self._idle:
             line = self._idle.pop()
             if not line.is_closed:
                 return line
         return None
 
-    def _give(self, line: Line) -> None:
+    def _give(self, line: PoolConnection) -> None:
         loop = asyncio.get_running_loop()
         line.idle_since = loop.time()
         self._idle.append(line)
@@ -265,7 +265,7 @@ class Pool:
             task.add_done_callback(self._closing.discard)
         self._sweep = loop.call_later(_IDLE_S, self._close_idle) if self._idle else None
 
-    async def _connected(self) -> Line:
+    async def _connected(self) -> PoolConnection:
         try:
             connection: Any = await asyncpg.connect(
                 self._url,
@@ -280,7 +280,7 @@ class Pool:
             ) from error
         with suppress(AttributeError):  # a transport of another loop takes nothing: then they are two writes
             _in_one_write(connection._transport)
-        return Line(connection)
+        return PoolConnection(connection)
 
 
 def _in_one_write(transport: Any) -> None:

@@ -31,7 +31,7 @@ _HASH, _SPOT = 8, 8 + 8
 EVENTS: Reader[Event] = Reader(Event)
 
 
-class Kept(msgspec.Struct, frozen=True):
+class CheckpointBody(msgspec.Struct, frozen=True):
     """What the row says."""
 
     schema: int
@@ -55,10 +55,10 @@ class Kept(msgspec.Struct, frozen=True):
         return found
 
 
-_KEPT = msgspec.msgpack.Decoder(Kept)
+_KEPT = msgspec.msgpack.Decoder(CheckpointBody)
 
 
-def opened(row: Row, steps: Sequence[Row]) -> Kept | None:
+def read_checkpoint(row: Row, steps: Sequence[Row]) -> CheckpointBody | None:
     """What a row says, if it is whole and was made of just these steps."""
     try:
         kept = _KEPT.decode(unpacked(row["enc"], row["body"], row["sha256"]))
@@ -67,7 +67,9 @@ def opened(row: Row, steps: Sequence[Row]) -> Kept | None:
     return kept if kept.schema == SCHEMA and kept.steps == _fingerprint(steps) else None
 
 
-def made(base: Kept | None, before: int, steps: Sequence[Row], sums: bytes, events: int) -> Body | None:
+def checkpoint_row(
+    base: CheckpointBody | None, before: int, steps: Sequence[Row], sums: bytes, events: int
+) -> Body | None:
     """The row of a checkpoint behind these steps; None where they do not have just so many events.
 
     Args:
@@ -84,7 +86,9 @@ def made(base: Kept | None, before: int, steps: Sequence[Row], sums: bytes, even
         spots += [_hash_of(key) + row["seq"].to_bytes(8, "big") for key in {key for e in found for key in keys_of(e)}]
     if count != events:
         return None
-    return packed(msgspec.msgpack.encode(Kept(SCHEMA, count, _fingerprint(steps), sums, b"".join(sorted(spots)))))
+    return packed(
+        msgspec.msgpack.encode(CheckpointBody(SCHEMA, count, _fingerprint(steps), sums, b"".join(sorted(spots))))
+    )
 
 
 def _fingerprint(steps: Iterable[Row]) -> bytes:
@@ -112,7 +116,7 @@ class OpenedLedger:
         cursor: behind those that the checkpoint was made of.
     """
 
-    def __init__(self, kept: Kept, steps: Mapping[int, Row], cursor: Any) -> None:
+    def __init__(self, kept: CheckpointBody, steps: Mapping[int, Row], cursor: Any) -> None:
         self._kept, self._steps, self._cursor = kept, steps, cursor
         self._turn = threading.RLock()
 
