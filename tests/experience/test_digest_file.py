@@ -20,7 +20,7 @@ from palimpsest_mcp.experience.document import (
     unified_diff,
 )
 from palimpsest_mcp.experience.models import Rule, RuleKind, Section
-from palimpsest_mcp.experience.standing_rules import standing_of
+from palimpsest_mcp.experience.state import standing_of
 from palimpsest_mcp.experience.wording import safe_line
 
 DAY = date(2026, 4, 22)

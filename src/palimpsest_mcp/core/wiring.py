@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from ..errors import StoreUnusable
 from ..experience.disk import DiskExperience
-from ..experience.log import LearningDependencies
 from ..experience.ports import Experience, RuleWriter
+from ..experience.state import LearningDependencies
 from ..hosts.claude_code.settings import read_overrides
 from ..models.host_table import HostOverrides, host_row
 from ..models.records import EXTRACTIVE, Digest, DigestRequest

@@ -10,12 +10,22 @@ from ..errors import InvalidArgument, RuleUnknown, SkillAmbiguous, SkillUnknown
 from ..models.advice import Advice, step
 from ..models.text import shown
 from .document import ADVICE_CHARS, advice_of, read_document, unified_diff, with_later_lines
-from .log import Counted, LearningDependencies, SkillState, count_all, count_new, relevance_of, state_of
 from .models import ExperienceView, Explanation, RolledBack, Rule, RuleKind, Section, SkillStatus
 from .ports import LIVE_LOG, SkillPlace
 from .promotion import Decision, Standing, decide, key_of_line
 from .side_file import KEPT_SNAPSHOTS, Side, Snapshot, Witnesses, decode_snapshot, encode
-from .standing_rules import bare_text, patterns_of, standing_of
+from .state import (
+    Counted,
+    LearningDependencies,
+    SkillState,
+    bare_text,
+    count_all,
+    count_new,
+    patterns_of,
+    relevance_of,
+    standing_of,
+    state_of,
+)
 
 
 class ExperienceViews:
