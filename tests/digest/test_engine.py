@@ -806,11 +806,27 @@ def test_code_says_where_lines_of_it_are_left_out(bench: Bench) -> None:
     for share in (0.2, 0.4, 0.6):
         shown = [one for one in bench.digest(source, share=share).parts[0].text.split("\n") if one[:1] != "["]
         for line, after in itertools.pairwise(shown):
-            own = line.removesuffix(" …")
+            own, then = (re.sub(r" …(?: \[.*\])?$", "", one) for one in (line, after))
             if own in following and len([one for one in lines if one == own]) == 1:
                 marked += own != line
-                assert (own != line) == (following[own] != after.removesuffix(" …")), (line, after)
+                assert (own != line) == (following[own] != then), (line, after)
     assert marked
+
+
+def test_names_of_code_stand_behind_the_line_below_which_they_are(bench: Bench) -> None:
+    source = "\n\n".join(
+        f"def {word}(berth):\n"
+        + "\n".join(f"    plain = {word}_{other}.get_{n} or plain" for n, other in enumerate(WORDS[:9]))
+        + "\n    return plain"
+        for word in WORDS
+    )
+    digest = bench.digest(source, share=0.35)
+    lines = digest.parts[0].text.split("\n")
+    behind = [found for line in lines if (found := re.fullmatch(r"def (\w+)\(berth\): … \[(.*)\]", line))]
+    assert len(behind) > 3 and digest.verification.passed
+    for found in behind:
+        assert all(name.startswith(f"{found[1]}_") for name in found[2].split()), found[0]
+    assert not any(line.startswith("[names]") for line in lines)
 
 
 def test_a_cell_that_is_told_further_down_is_not_shown_as_an_empty_one(bench: Bench) -> None:

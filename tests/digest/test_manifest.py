@@ -85,6 +85,14 @@ def test_a_long_path_keeps_its_end_and_a_long_command_its_beginning() -> None:
     assert "git log --stat" in item_note(command, 1, "")
 
 
+def test_a_command_is_named_by_what_it_does_and_not_by_where_it_ran() -> None:
+    line = "cd /srv/harbour/berthing-mono && tail -30 packages/berthing-agent/src/core/agent-session.ts"
+    command = msgspec.structs.replace(SOURCE, action=Action(verb="run", target=line))
+    assert item_note(command, 3, "30 lines") == "[item 3 Bash tail -30 …/agent-session.ts: 30 lines]"
+    alone = msgspec.structs.replace(SOURCE, action=Action(verb="run", target="cd /srv/harbour"))
+    assert item_note(alone, 3, "") == "[item 3 Bash cd /srv/harbour: 4,200 tokens]"
+
+
 def test_the_label_of_a_summary_says_how_many_lines_are_somebody_elses_wording() -> None:
     note = prose_note("haiku", 2, about="items 1 to 3")
     assert note == "[summary by haiku, items 1 to 3, wording not verified: 2 lines]"

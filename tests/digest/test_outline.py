@@ -445,9 +445,20 @@ def test_what_follows_several_is_told_once_with_its_values_and_named_again() -> 
     )
 
 
-def test_what_a_store_adds_by_itself_is_told_last() -> None:
-    text = json.dumps({"id": "INV-1", "created_at": "2024-05-08T11:24:52", "state": "open", "due": "2024-06-01"})
-    assert outlined(text, 38) == "id=INV-1, state=open, due=2024-06-01; 1 more field: created_at"
+def test_what_a_store_adds_by_itself_is_told_behind_what_else_there_is_and_before_what_is_nothing() -> None:
+    text = json.dumps({"id": "INV-1", "created_at": "2024-05-08T11:24:52", "bags": 0, "due": "2024-06-01"})
+    assert outlined(text, 38) == "id=INV-1, due=2024-06-01; created_at=2024-05-08T11:24:52; bags=0"
+
+
+def test_hits_are_told_by_where_they_are() -> None:
+    one = "\n".join(f"./utils/config.ts:{n}:const at_{n} = {n};" for n in (10, 11, 15, 18))
+    assert outlined(one, 70) == "4 hits: …/utils/config.ts:10,11,15,18"
+    assert outlined(one.replace("./utils/config.ts:", ""), 70) == "4 hits in lines: 10, 11, 15, 18"
+    several = "\n".join(f"src/{name}.ts:{n}:const at_{n} = {n};" for name in ("ash", "elm") for n in range(100, 140, 3))
+    assert outlined(several, 70) == "28 hits: src/ash.ts (14), src/elm.ts (14)"
+    assert outlined("\n".join(f"src/{n}.ts:const at_{n} = {n};" for n in range(4)), 70).startswith(
+        "4 hits: src/0.ts (1)"
+    )
 
 
 def test_of_a_few_hits_those_that_are_not_shown_are_named() -> None:

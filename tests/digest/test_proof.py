@@ -65,6 +65,7 @@ LISTING = "\n\n".join(
     f"/srv/d{n}:\ntotal 8\n-rw-r--r-- 1 app {n}11 a-{n}.dat\n-rw-r--r-- 1 app {n}22 b-{n}.dat" for n in range(4)
 )
 PATHS = "\n".join(f"src/lib/{name}" for name in ("a.py", "b.py", *(f"{n:02}" for n in range(8, 15)), "c/d.py"))
+CODE = "def a():\n    left_of(b.mid)\n    x = 1\n\ndef b():\n    right_of(a.mid_point)\n    x = 2\n\ndef c():\n    pass"
 PROSE = (
     "The pool had 4711 clients in May. Restart it with `svcctl restart s100`. Never run it on replica r100, since "
     "it drops 512 writes. See also docs/pool.md for more of it, and for the other 77 pools of the region."
@@ -89,6 +90,10 @@ GOOD = [
     ('{"address": {"street": "742 Elm", "zip": "80201"}, "n": 1.10}', "address: street=742 Elm|zip=80201\nn=1.10"),
     (PROSE, "Restart it with `svcctl restart s100`.\n… had 4711 clients …"),
     (LOG, "[names] debug probe\ndebug: probe host edge-11 ok rtt=33ms"),
+    (CODE, "def a(): … [left_of b.mid]\ndef c():"),
+    (CODE, "def a(): … [left_of right_of]\ndef c():"),
+    (CODE, "def b(): … [right_of a.mid_point]"),
+    ("see … [a_b c_d]\nnext", "see … [a_b c_d]\nnext"),
     ("[12 of 70 rows] a|b\n  indented", "» [12 of 70 rows] a|b\n» indented"),
     ("x\ny 4711", "[= item 1]"),
     ("x\ny 4712", "[like item 1, but:]\ny 4712"),
@@ -155,6 +160,11 @@ BAD = [
     ("built 6f1e2c4a and 2026-11-20", "[names] 6f1e2c4a", "names"),
     ("built 6f1e2c4a and 2026-11-20", "[names] 2026-11-20", "names"),
     (LOG, "[names] debug\n[names] probe", "names"),
+    (CODE, "def a(): … [left_of right_of]\ndef b():", "names"),
+    (CODE, "def b(): … [left_of]\ndef c():", "names"),
+    (CODE, "def b(): … [a.mid]", "invented"),
+    (CODE, "def b(): … [right]", "invented"),
+    (CODE, "def d(): … [right_of]", "invented"),
     ("x\ny 4712", "[= item 1]", "equal"),
     ("x\ny 4712", "[like item 1, but:]\nx", "equal"),
     ("x", "[like item 1, but:]", "equal"),

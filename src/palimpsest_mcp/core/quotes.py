@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from itertools import accumulate
 
-from ..digest.notation import BREAK, CUT, ESCAPE, NAMES, SEPARATORS
+from ..digest.notation import BREAK, CUT, ESCAPE, INSIDE, NAMES, SEPARATORS
 from ..models.views import Quote
 
 _LINES_A_ROW = 6
@@ -26,6 +26,11 @@ def quotes(digest: str, original: str) -> tuple[Quote, ...]:
         if text.startswith(NAMES):
             names = (source.holds([name]) for name in text.removeprefix(NAMES).split(" ") if name)
             found += [Quote(number, line, False) for line in names if line is not None]
+        elif inside := INSIDE.fullmatch(text):
+            lines, whole = source.place(inside[1])
+            found += [Quote(number, line, whole) for line in lines]
+            within = (source.holds([name]) for name in inside[2].split(" "))
+            found += [Quote(number, line, False) for line in within if line is not None]
         elif text and not text.startswith("["):
             lines, whole = source.place(text)
             found += [Quote(number, line, whole) for line in lines]

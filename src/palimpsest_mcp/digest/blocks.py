@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from .notation import NAMED
+from .notation import INSIDE, NAMED
 from .proof import turns
 from .records import MASKED, Reading, Record
 from .source_facts import cut_at
@@ -193,4 +193,4 @@ def _piece(text: str, width: int) -> str:
 
 def escaped(text: str) -> str:
     """A line of a source, marked as data where it could be taken for one of ours."""
-    return f"» {text}" if _POSES.match(text) else text
+    return f"» {text}" if _POSES.match(text) or INSIDE.fullmatch(text) else text

@@ -39,10 +39,10 @@ from .fill import Filling
 from .item import OUTCOMES, Item
 from .lines import Printed, printed
 from .manifest import BRIEF_ITEM, header, item_note
-from .notation import Heads
+from .notation import NAMES, Heads
 from .outline import Ask, example, outline, unshown
 from .pieces import Spot
-from .proof import PartCheck, check_part
+from .proof import OF_NAMES, PartCheck, check_part
 from .rank import Need, called, holds, names_in
 from .records import STATE, Record, Table
 from .source import Told
@@ -547,11 +547,13 @@ class Attempt:
                 own = {key: heads[key] for key in heads if key[0] == number}
                 self._sound[state] = _Sound(lines, check, own, item.printed, item.units)
                 return lines, replace(check, elsewhere={}), rules
-            for bad in check.bad_lines:
-                item.banned.update(_in_the_way(item, shown, bad) or shown[bad].units)
-                if shown[bad].kind == "entry":
-                    alone = [(name, [DigestLine("entry", f"[names] {name}")]) for name in item.listed]
-                    item.unfit.update(name for name, line in alone if check_part(facts, line, others).bad_lines)
+            for bad, rule in check.bad_lines.items():
+                if rule.startswith(OF_NAMES):
+                    alone = [(name, [DigestLine("entry", f"{NAMES}{name}")]) for name in shown[bad].names]
+                    unfit = {name for name, line in alone if check_part(facts, line, others).bad_lines}
+                    item.unfit.update(unfit or shown[bad].names)
+                else:
+                    item.banned.update(_in_the_way(item, shown, bad) or shown[bad].units)
             item.taken -= item.banned
             item.listed = [name for name in item.listed if name not in item.unfit]
         item.taken, item.listed, item.printed = set(), [], frozenset()

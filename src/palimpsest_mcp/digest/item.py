@@ -62,6 +62,8 @@ _SHORT_TABLE = 12
 """Rows of a table up to which each tells as much as its kind does, however short: one compares them all."""
 _FEW_ROWS = 24
 """Rows that one chooses among, at most, with those that follow them."""
+_PLACES = 8
+"""Lines that are looked at for where a name stands."""
 
 
 class _Valued(NamedTuple):
@@ -82,6 +84,7 @@ class Coded:
     blocks: list[Block]
     inner: frozenset[int]
     parents: frozenset[int]
+    code: frozenset[int]
     unfinished: frozenset[int]
     follower: dict[int, int]
     forced: tuple[int, ...]
@@ -92,6 +95,8 @@ class Coded:
     """Of what was said, by the number of the record, where its passages stand."""
     known: _Valued | None = None
     """As they were last asked for."""
+    tokens: dict[str, list[int]] | None = None
+    """Token -> the first records of code that it stands in, in their order."""
 
 
 @dataclass(slots=True)
@@ -130,6 +135,8 @@ class Item:
     """Lines inside definitions: they are no place for the names in them, which say as much in a list."""
     parents: frozenset[int] = frozenset()
     """Records that others stand under."""
+    coded: Coded | None = None
+    """What its units were made of."""
     silent: bool = False
     """Nothing is shown of it but how it went; its note says what it held."""
     tables: Sequence[Table] = ()
@@ -178,6 +185,7 @@ class Item:
             if len(source.kept) >= _KEPT:
                 source.kept.clear()
             source.kept[key] = coded
+        self.coded = coded
         self.inner, self.parents, self.unfinished = coded.inner, coded.parents, coded.unfinished
         self.follower, self.orphans = coded.follower, coded.orphans
         told = [one.records for one in source.reading.objects if len(one.records) > 1]
@@ -202,6 +210,7 @@ class Item:
             if form == "code" and record.kind in ("line", "noise") and record.worth < _OUTER
         )
         parents = frozenset(record.under for record in self.records)
+        code = frozenset(n for n in self.free if source.forms[n] == "code")
         bodies = {n: PLACE.sub("", self.records[n].text) for n in self.free if self.records[n].kind == "definition"}
         often = Counter(bodies.values())
         told = {
@@ -248,7 +257,7 @@ class Item:
             if n and source.forms[n] in LISTS and refers_back(self.records[n - 1], self.records[n])
         )
         follower = followers(units, self.records, source.forms)
-        return Coded(units, blocks, inner, parents, unfinished, follower, forced, says, orphans)
+        return Coded(units, blocks, inner, parents, code, unfinished, follower, forced, says, orphans)
 
     def _value(self, coded: Coded) -> None:
         """Say of each unit what it tells, and the specifics that it shows."""
@@ -356,6 +365,18 @@ class Item:
     def worth_of(self, record: int, column: int) -> float:
         """What the specifics in one cell of a row are worth."""
         return sum(self.values[number] for number in self.specs[record][column])
+
+    def places_of(self, name: str) -> Sequence[int]:
+        """The first records of code that a name stands in."""
+        if (coded := self.coded) is None:
+            return ()
+        if coded.tokens is None:
+            coded.tokens = {}
+            for n in sorted(coded.code):
+                for token in set(tokens_of(self.records[n].text)):
+                    if len(known := coded.tokens.setdefault(token, [])) < _PLACES:
+                        known.append(n)
+        return coded.tokens.get(name, ())
 
     def clear(self) -> None:
         """Nothing is shown."""

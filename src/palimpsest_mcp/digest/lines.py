@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -32,6 +33,8 @@ class Printed(NamedTuple):
     text: str
     units: tuple[int, ...] = ()
     """What it shows; of a line above others, what they show."""
+    names: tuple[str, ...] = ()
+    """That it lists: what stands in lines that are left out behind it."""
 
 
 def printed(item: Item, number: int = 0, heads: Heads | None = None) -> list[Printed]:
@@ -55,6 +58,8 @@ class _Print:
         self._heads = heads
         self._shown: set[int] = set()
         self._pieced: set[int] = set()
+        self._places: dict[int, int] = {}
+        """Record with a line of its own -> which line that is."""
         self._current = -1
         units = (item.units[one] for one in item.taken)
         self._whole = item.heads.union(*(unit.records for unit in units if not unit.span))
@@ -79,11 +84,27 @@ class _Print:
             elif block in members:
                 self._block(block, members.pop(block))
         text = item.shown_text() if item.listed else ""
-        if names := [name for name in item.listed if name not in text]:
+        if names := self._inside([name for name in item.listed if name not in text]):
             left = item.names.keys() - item.listed
             # What does not stand there at all is no token of it, which is seen much sooner.
             more = [CUT] if any(name not in text for name in left) or not left <= set(tokens_of(text)) else []
-            self.lines.append(Printed("entry", f"[names] {' '.join([*names, *more])}"))
+            self.lines.append(Printed("entry", f"[names] {' '.join([*names, *more])}", (), tuple(names)))
+
+    def _inside(self, names: Sequence[str]) -> list[str]:
+        """Put names of code behind the line below which they stand, up to the next one that is shown; the others."""
+        rows, rest = sorted(self._places), list[str]()
+        behind: dict[int, list[str]] = {}
+        for name in names:
+            found = (n for n in self._item.places_of(name) if n not in self._places and rows and n > rows[0])
+            if (n := next(found, -1)) < 0:
+                rest.append(name)
+            else:
+                behind.setdefault(self._places[rows[bisect_left(rows, n) - 1]], []).append(name)
+        for at, own in behind.items():
+            line = self.lines[at]
+            text = f"{line.text.removesuffix(f' {CUT}')} {CUT} [{' '.join(own)}]"
+            self.lines[at] = line._replace(text=text, names=tuple(own))
+        return rest
 
     @property
     def shown(self) -> frozenset[int]:
@@ -109,6 +130,8 @@ class _Print:
         elif self._has_more(record):
             lines[-1] += f"|{CUT}"
         self.lines += [Printed("quote", line, (number,)) for line in lines]
+        for n, at in zip(reversed(unit.records), range(len(self.lines) - 1, -1, -1), strict=False):
+            self._places[n] = at
         self._shown.update(unit.records)
         self._current = next((n for n in reversed(unit.records) if n in self._item.parents), self._current)
 
@@ -189,6 +212,7 @@ class _Print:
             text = self._before(n) + escaped(self._item.records[n].text)
             self.lines.append(Printed("quote", f"{text} {CUT}" if self._goes_on(n) else text, (number,)))
             self._shown.add(n)
+            self._places[n] = len(self.lines) - 1
             if n in self._item.parents:
                 self._current = n
 
@@ -225,6 +249,7 @@ class _Print:
             text = f"{indent}{text}" if indent else f"{own} {CUT}" if self._goes_on(n) else own
             self.lines.append(Printed("quote", text, (number,)))
             self._shown.add(n)
+            self._places[n] = len(self.lines) - 1
         self._current = record.under
 
     def _only_leads(self, heading: int) -> bool:

@@ -24,6 +24,10 @@ BRIEF_ITEM = 110
 """Tokens of a digest an item below which the call above its part says what it was."""
 _NOUNS = 2
 """Kinds of records that the header counts one by one."""
+_INTO = re.compile(r"(?:cd \S+ ?(?:&&|;) ?)+(?=\S)")
+"""What a command begins with that says only where it ran."""
+_FAR = re.compile(r"(?<=\s)/?[\w.@~-]+(?:/[\w.@~-]+)+(?=\s|$)")
+"""A path that a command has as a word of its own."""
 _SPACE = re.compile(r"\s+")
 
 
@@ -90,9 +94,11 @@ def item_note(
     name = f"item {number}"
     if not brief:
         target = source.action.target if source.action else ""
-        target = _clean(
-            target or source.title or source.url or " ".join(value for _, value in source.arguments), _TARGET
-        )
+        target = target or source.title or source.url or " ".join(value for _, value in source.arguments)
+        target = _INTO.sub("", target, 1) if _INTO.match(target) else target
+        if len(target) > _TARGET:
+            target = _FAR.sub(lambda path: f"…/{path[0].rpartition('/')[2]}", target)
+        target = _clean(target, _TARGET)
         name = " ".join(part for part in (name, _clean(source.tool_name or source.kind, 40), target) if part)
     facts = [lines] if lines else [] if brief else [counted(source.tokens, "token")]
     if errors and errors.total > 1:

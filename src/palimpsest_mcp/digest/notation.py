@@ -26,6 +26,8 @@ NAMED = 8
 LEFT = re.compile(r"\[columns left out: (.*?)(?: and ([0-9]{1,6}) more)?\]")
 NAMES = "[names] "
 """Names that nothing above shows; at the end `…` where there are more of them."""
+INSIDE = re.compile(rf"(.*) {CUT} \[([^\s\[\]]+(?: [^\s\[\]]+)*)\]")
+"""A line of code, and names in the lines that are left out between it and the next one."""
 SLOT = re.compile(r"<([0-9]{1,3})>")
 PROSE_NOTE = re.compile(r"\[summary by .*, wording not verified: (\d{1,4}) lines?\]")
 NOTE = re.compile(
@@ -62,7 +64,8 @@ def expanded(part: str) -> str:
         head = HEAD.fullmatch(lines[at])
         at += 1
         if head is None:
-            found.append(lines[at - 1].removeprefix(ESCAPE).removeprefix(NAMES))
+            inside = INSIDE.fullmatch(lines[at - 1]) if lines[at - 1][: len(ESCAPE)] != ESCAPE else None
+            found += inside.groups() if inside else [lines[at - 1].removeprefix(ESCAPE).removeprefix(NAMES)]
             continue
         end = at
         while end < len(lines) and (lines[end][:1] == " " or ALL.fullmatch(lines[end]) or LEFT.fullmatch(lines[end])):

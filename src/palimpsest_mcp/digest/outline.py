@@ -28,6 +28,8 @@ _SPOKEN = re.compile(r"[a-z][\w.]* ?\(?\s*(?::([a-z]\w*)|[\"'`]([^\"'`]{2,100})[
 _RULE = re.compile(r"([.#][\w-][\w.#: >-]{0,80}?) ?\{$")
 """A rule of a style sheet, by what it is for."""
 _HEADING = re.compile(r"^[#=*\s]+|[#=*:\s]+$")
+_AT = re.compile(r"(?:([^\s:]*[^\W\d_][^\s:]*):)?(?:(\d{1,7})[:-])?")
+"""Before what a hit says: its file, its line."""
 _KEY = re.compile(r"^\W*([A-Za-z_][\w.-]*)[\"']?\s*[:=]")
 _PATH = re.compile(r"([\w$.-]+): (?=[\w$.-]+=)")
 """Before the fields of an object: where it lies."""
@@ -95,10 +97,16 @@ _EMPTY = frozenset({"0", "0.0", "false", "null", "none", "None"})
 """Values that are told after all others."""
 _OVER = 24
 """Characters beyond the room that the first column of a list may take: the next best is no stand-in for a date."""
+_MARK = 40
+"""The same of the names of columns that are left out: a reader takes what he sees for all that there is."""
 _TINY = 14
 """Characters of a field with its value that always fit: `insurance=no`."""
 _VALUE = 3
 """Characters that a field with its value may have above its name alone, to fit as its name would: `bags=0`."""
+_HITS = 60
+"""Characters that say where the hits are that are not shown, at most."""
+_DAY = 60
+"""Characters beyond the room that what was paid may take, or the day on which an object was made."""
 _NAMED = 3
 """Fields that are always named where they are not told."""
 _EXAMPLE = "example fields: "
@@ -137,6 +145,9 @@ def outline(reading: Reading, blocks: Sequence[Block], width: int, ask: Ask = _U
     kinds = Counter(one.kind for one in records if one.kind not in _UNCOUNTED)
     if list(kinds) == ["entry"] and (names := _entries(records)):
         return _joined(counted(kinds["entry"], "entry"), names, names_only)
+    hits = [n for n, one in enumerate(records) if one.kind == "hit"]
+    if list(kinds)[:1] == ["hit"] and (places := _places(records, hits, min(names_only, _HITS))):
+        return places
     return ", ".join(counted(n, kind) for kind, n in kinds.most_common(1))
 
 
@@ -232,6 +243,9 @@ def unshown(
         fields = _fields(hidden, tables, -1)
         lists_named = {one.noun for one in lists}
         return _object(reading, lists, [name for name in fields if name not in lists_named], width, ask, shown)
+    hits = [n for n, one in enumerate(records) if n not in shown and one.kind == "hit"]
+    if len(hits) >= _LEAST:
+        return _places(records, hits, min(width, _HITS))
     sections = [one for one in hidden if few and one.kind == "heading" and one.worth]
     said = [_joined(counted(len(sections), "section"), _sections(sections), width)] if len(sections) >= _LEAST else []
     if not data and (built := example(records, shown, width - sum(map(len, said)))):
@@ -352,9 +366,15 @@ def _object(
     short = {name: _pair(name, value) for name, value in pairs}
     # What was paid comes before whose it is.
     untold = [name for name in fields if name not in named]
-    for name in sorted(untold, key=lambda name: (name in nothing, _NUMBER.search(inner.get(name, "")) is None)):
+    least = {name for name, value in pairs if value in _EMPTY or value in ask.in_view}
+    for name in sorted(
+        untold, key=lambda one: (one in least, _NUMBER.search(inner.get(one, "")) is None, one in nothing)
+    ):
         told_by = short.get(name) or inner.get(name, "")
-        if told_by and (len(told_by) + 2 <= left or len(told_by) <= max(_TINY, len(name) + _VALUE)):
+        # What was paid, and the day on which it was made, say more than whose it is, and that it has no bags.
+        over = name not in least and (name in nothing or (name in inner and _NUMBER.search(inner[name])))
+        room = left + _DAY if over else left
+        if told_by and (len(told_by) + 2 <= room or len(told_by) <= max(_TINY, len(name) + _VALUE)):
             said.append(told_by)
             named.append(name)
             left -= len(told_by) + 2
@@ -389,7 +409,7 @@ def _widen(reading: Reading, said: list[str], listed: dict[int, _List], left: in
             said[place] = _joined(one.counted, _valued(reading, one.rows, chosen), room + _OVER, one.key)
             listed[place] = one._replace(columns=len(chosen))
             left = room - len(said[place])
-            if len(more := _columns_left_out(reading, one.rows, chosen, ask)) <= left + _OVER:
+            if len(more := _columns_left_out(reading, one.rows, chosen, ask)) <= left + _MARK:
                 said[place] += more
                 left -= len(more)
     return before - left
@@ -616,6 +636,23 @@ def _entries(records: Sequence[Record]) -> list[str]:
     paths = [one.text for one in records if one.kind == "entry" and _FILE.fullmatch(one.text)]
     paths.sort(key=lambda path: _FOREIGN.search(path) is not None)
     return list(map(_end_of, paths))
+
+
+def _places(records: Sequence[Record], hits: Sequence[int], width: int) -> str:
+    """Where hits are: in which lines of which files, else how many in which; of one file in the lines that fit."""
+    files: dict[str, list[str]] = {}
+    for n in hits:
+        found = _AT.match(records[n].text)
+        above = records[records[n].under].text if records[n].under >= 0 else ""
+        path, line = (found[1], found[2]) if found else ("", "")
+        files.setdefault(path or above.removesuffix(":"), []).append(line or "")
+    total = counted(len(hits), "hit")
+    exact = [f"{_end_of(path)}:{','.join(lines)}" for path, lines in files.items() if path and all(lines)]
+    if exact and len(exact) == len(files) and sum(len(one) + 2 for one in exact) <= width:
+        return _joined(total, exact, width)
+    if list(files) == [""]:
+        return _joined(f"{total} in lines", files[""], width) if all(files[""]) else ""
+    return _joined(total, [f"{_end_of(path)} ({len(lines):,})" for path, lines in files.items()], width)
 
 
 def _end_of(path: str) -> str:

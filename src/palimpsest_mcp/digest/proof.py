@@ -25,6 +25,7 @@ from .notation import (
     CUT,
     ESCAPE,
     HEAD,
+    INSIDE,
     LEFT,
     NAMES,
     NOTE,
@@ -37,6 +38,8 @@ from .notation import (
 from .source_facts import LONG, Facts, Place, Projection, cell, cut_at, found_by_line, is_cut, numbers, squeezed
 
 _UNKNOWN = "invented: neither a line, a sentence nor the fields of an object of its source"
+OF_NAMES = "names:", "invented: a name"
+"""What rules begin with that the names of a line break, and not the line."""
 _ON = f" {CUT}"
 _EQUAL = re.compile(r"\[(?:= item ([0-9]{1,6})|(?:like )?item ([0-9]{1,6}),? but:)\]")
 _NO_NAME = frozenset(("number", "integer", "quantity", "money", "score", "date", "version", "hash", "uuid", "status"))
@@ -142,6 +145,10 @@ class _Proof:
             rule = self._names(text.removeprefix(NAMES).removesuffix(f" {CUT}"))
         elif kind == "note" or ALL.fullmatch(text) or LEFT.fullmatch(text) or NOTE.fullmatch(text):
             rule = "note: not one of ours where it stands"
+        elif kind == "quote" and text[: len(ESCAPE)] != ESCAPE and (inside := INSIDE.fullmatch(text)):
+            rule = self._quote(inside[1]) or self._inside(inside, lines[at + 1 :])
+            if rule and not self._quote(text):
+                rule = ""  # it stands there just so
         else:
             rule = self._quote(text)
             if rule and not self._fields(text):
@@ -198,6 +205,30 @@ class _Proof:
         if self._named:
             return "names: a second list of them"
         self._named = True
+        return self._listed(names)
+
+    def _inside(self, found: re.Match[str], following: Sequence[DigestLine]) -> str:
+        """The rule that names behind a line of code break: each stands in a line before the next one that is shown."""
+        names = found[2].split(" ")
+        if rule := self._listed(names):
+            return rule
+        nexts = next(filter(None, (self._places(one.text) for one in following if one.kind == "quote")), [])
+        for place in self._places(found[1])[:_OFTEN]:
+            end = next((one for one in nexts if one > place), len(self._facts.order))
+            if self._facts.holds(names, place + 1, end):
+                return ""
+        return "names: not in the lines behind this one"
+
+    def _places(self, text: str) -> list[int]:
+        """Where the whole line stands that a line of a digest shows."""
+        inside = INSIDE.fullmatch(text)
+        bare = (inside[1] if inside else text).removeprefix(ESCAPE).strip()
+        whole = self._facts.whole
+        return whole.get(bare) or whole.get(bare.removesuffix(_ON)) or []
+
+    def _listed(self, names: Sequence[str]) -> str:
+        """The rule that names without a line of theirs break."""
+        text = " ".join(names)
         if not self._facts.names.issuperset(names) or self._facts.strangers(text):
             return "invented: a name that is no whole token of its source"
         for name, spans in zip(names, found_by_line(names, self._facts.registry), strict=True):

@@ -56,6 +56,7 @@ _SPACED = re.compile(r"(?<![\w.,])[1-9]\d{0,2}(?:[ \u00a0\u202f\u2009'\u2019]\d{
 _NUMBER = re.compile(r"(?<!\w)[^\W\d]*\d\w*(?:[.,]\d\w*)*")
 """Begins only where a word does: a word without a digit is gone over once, not once a letter."""
 _DIGIT = re.compile(r"\d")
+_LETTER = re.compile(r"\w")
 _GROUPED = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?")
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
 _SURE = re.compile(r"\s?(?:[$\u20ac\u00a3%]|[^\W\d_]{2}|[.;:]?(?:\n|$))")
@@ -301,6 +302,11 @@ class Facts:
                     names.add(name.rstrip(".:-"))
                     names.add(name.rstrip(".:-/"))
         return names
+
+    def holds(self, names: Iterable[str], start: int, end: int) -> bool:
+        """Whether each of these stands in its lines between two numbers of `order`, not as a part of a longer word."""
+        text = "\n".join(["", *self.order[start:end], ""])
+        return all(_stands(name, text) for name in names)
 
     # -- lines -------------------------------------------------------------------------------------------------------
 
@@ -559,6 +565,14 @@ def found_by_line(texts: Sequence[str], registry: Registry) -> list[list[Span]]:
             at += 1
         found.append(spans[first:at])
     return found
+
+
+def _stands(name: str, text: str) -> bool:
+    """`text`: with a break at both ends."""
+    at = text.find(name)
+    while at >= 0 and (_LETTER.match(text, at - 1) or _LETTER.match(text, at + len(name))):
+        at = text.find(name, at + 1)
+    return at >= 0
 
 
 def _begins(text: str, at: int) -> bool:
