@@ -26,7 +26,7 @@ from palimpsest_mcp.cli.main import program
 from palimpsest_mcp.models import plans
 from palimpsest_mcp.models.tools import TOOLS
 from palimpsest_mcp.settings import settings
-from palimpsest_mcp.settings.secret import Secret
+from palimpsest_mcp.settings.places import Secret
 from palimpsest_mcp.text.specifics.registry import CLASSES
 
 DOCS = Path(__file__).resolve().parent

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.cli.diff import side_by_side
-from palimpsest_mcp.cli.window_map import cells
+from palimpsest_mcp.cli.show import cells, side_by_side
 from palimpsest_mcp.core.quotes import quotes
-from palimpsest_mcp.models.looks import Beside
+from palimpsest_mcp.models.views import Beside
 
 from .conftest import Program
 
@@ -85,7 +84,7 @@ def test_the_map_sums_to_the_window_and_names_the_ten_largest(program: Program, 
 def test_a_diff_fits_the_width(program: Program, compacted: str, monkeypatch: pytest.MonkeyPatch, width: str) -> None:
     batch = program("list", compacted, "--json").json["batches"][0]
     monkeypatch.setenv("COLUMNS", width)
-    monkeypatch.setattr("palimpsest_mcp.cli.diff.on_terminal", lambda: True)
+    monkeypatch.setattr("palimpsest_mcp.cli.show.on_terminal", lambda: True)
     text = program("diff", compacted, batch["batch_id"], "--no-pager").text
     rows = [line for line in text.splitlines() if "│" in line]
     assert rows and max(map(len, rows)) <= int(width)
@@ -110,7 +109,7 @@ def test_the_map_of_a_known_window_has_what_is_free_and_a_bar_of_its_whole_width
     assert rows[-1][0] == "░" and sum(sizes) == 40_000
     assert [float(share) for _, _, share in rows] == [round(size / 400, 1) for size in sizes]
     monkeypatch.setenv("COLUMNS", str(width))
-    monkeypatch.setattr("palimpsest_mcp.cli.window_map.on_terminal", lambda: True)
+    monkeypatch.setattr("palimpsest_mcp.cli.show.on_terminal", lambda: True)
     bar = next(line for line in program("show", "known").text.splitlines() if re.fullmatch(r"[█▒▚░▓▆▅▄▃]+", line))
     assert [bar.count(sign) for sign, _, _ in rows] == cells(sizes, min(100, width))
     assert len(bar) == min(100, width)
@@ -133,7 +132,7 @@ def test_a_tree_fits_the_width_and_uses_it(
     program: Program, compacted: str, monkeypatch: pytest.MonkeyPatch, width: int
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
-    monkeypatch.setattr("palimpsest_mcp.cli.window_map.on_terminal", lambda: True)
+    monkeypatch.setattr("palimpsest_mcp.cli.show.on_terminal", lambda: True)
     leaves = [line for line in program("show", compacted, "--tree").text.splitlines() if "─ " in line]
     assert min(width, 80) - 10 <= max(map(len, leaves)) <= width
 
@@ -141,7 +140,7 @@ def test_a_tree_fits_the_width_and_uses_it(
 def test_a_digest_stands_on_the_right_beside_the_line_that_it_quotes(
     program: Program, compacted: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("palimpsest_mcp.cli.diff.PLAIN_WIDTH", 2_000)
+    monkeypatch.setattr("palimpsest_mcp.cli.show.PLAIN_WIDTH", 2_000)
     batch = program("list", compacted, "--json").json["batches"][0]["batch_id"]
     both = program("diff", compacted, batch, "--json").json["items"]
     shown = [line for line in program("diff", compacted, batch, "--all").text.splitlines() if "│" in line]

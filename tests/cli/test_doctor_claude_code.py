@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from palimpsest_mcp.cli.doctor import Found, checks
+from palimpsest_mcp.cli.doctor import ClaudeCodeInstallation, checks
 from palimpsest_mcp.cli.screen import Check
 from palimpsest_mcp.hosts.claude_code.settings import TESTED_CLIENT, hooks
 from palimpsest_mcp.store.host_files import HostFiles
@@ -24,12 +24,14 @@ PLUGIN = {"enabledPlugins": {"palimpsest@market": True}}
 
 
 def wired(user: dict[str, Any], state: dict[str, Any] | None = None, **more: Any) -> Check:
-    found = Found(is_there=True, settings=(user, {}, {}, more.pop("managed", {})), state=state or {}, **more)
+    found = ClaudeCodeInstallation(
+        is_there=True, settings=(user, {}, {}, more.pop("managed", {})), state=state or {}, **more
+    )
     return {check.name: check for check in checks(found)}["wired"]
 
 
 def test_where_nobody_uses_it_one_line_says_so() -> None:
-    assert [check.words for check in checks(Found())] == ["Claude Code is not on this machine"]
+    assert [check.words for check in checks(ClaudeCodeInstallation())] == ["Claude Code is not on this machine"]
 
 
 @pytest.mark.parametrize(
@@ -66,9 +68,9 @@ def test_it_says_what_is_wired_and_why_not(
 
 
 def test_another_version_of_the_client_is_named_beside_the_tested_one() -> None:
-    first = next(checks(Found(is_there=True, version="9.9.9")))
+    first = next(checks(ClaudeCodeInstallation(is_there=True, version="9.9.9")))
     assert (first.state, first.words) == ("warn", f"Claude Code 9.9.9; tested with {TESTED_CLIENT}")
-    assert next(checks(Found(is_there=True, version=TESTED_CLIENT))).state == "ok"
+    assert next(checks(ClaudeCodeInstallation(is_there=True, version=TESTED_CLIENT))).state == "ok"
     pinned = json.loads((CHECKOUT / "tests/e2e/claude_code/client/package.json").read_text("utf-8"))
     assert TESTED_CLIENT in msgspec.json.encode(pinned).decode()
     assert TESTED_CLIENT in (CHECKOUT / "docs/claude-code.md").read_text("utf-8")
@@ -76,9 +78,12 @@ def test_another_version_of_the_client_is_named_beside_the_tested_one() -> None:
 
 def test_where_the_client_compacts_is_said_with_what_was_set() -> None:
     settings = ({"autoCompactWindow": 300_000, "model": "opus"},)
-    rows = {check.name: check.words for check in checks(Found(is_there=True, settings=settings))}
+    rows = {check.name: check.words for check in checks(ClaudeCodeInstallation(is_there=True, settings=settings))}
     assert rows["compacts"].endswith("compacts at 267,000 of 300,000 tokens (autoCompactWindow)")
-    off = {check.name: check.words for check in checks(Found(is_there=True, state={"autoCompactEnabled": False}))}
+    off = {
+        check.name: check.words
+        for check in checks(ClaudeCodeInstallation(is_there=True, state={"autoCompactEnabled": False}))
+    }
     assert "does not compact by itself" in off["compacts"]
 
 
@@ -92,4 +97,4 @@ def test_what_hooks_could_not_do_is_said_for_a_week(
     assert rows["hooks"]["state"] == "warn"
     assert "PostToolUse: write_failed: No space left." in rows["hooks"]["words"]
     old = ({"ts": 1.0, "event": "Stop", "code": "x", "text": ""},)
-    assert list(checks(Found(is_there=True, troubles=old, now_s=9e9)))[-1].state == "ok"
+    assert list(checks(ClaudeCodeInstallation(is_there=True, troubles=old, now_s=9e9)))[-1].state == "ok"

@@ -15,9 +15,9 @@ import pytest
 from palimpsest_mcp.errors import HandWrittenTooLong, InvalidEvent, RuleUnknown, SkillUnknown
 from palimpsest_mcp.experience.disk import DiskExperience
 from palimpsest_mcp.experience.learn import Learn
-from palimpsest_mcp.experience.log import LearningMeans
 from palimpsest_mcp.experience.models import Compaction
 from palimpsest_mcp.experience.ports import LIVE_LOG, RuleDraft, RuleWriter, WordedRule, WordingFailed
+from palimpsest_mcp.experience.state import LearningDependencies
 from palimpsest_mcp.testing.experience_contract import NOW, event_line, failures, successes
 from palimpsest_mcp.text.redaction.redactor import open_redactor
 
@@ -34,7 +34,7 @@ class Shop:
         self.skill.mkdir(parents=True, exist_ok=True)
         (self.skill / "SKILL.md").write_text("# a skill\n")
         self.home = tmp / "home"
-        means = LearningMeans(
+        means = LearningDependencies(
             experience=DiskExperience(self.home, [tmp / "skills"], random_hex=secrets.token_hex),
             redactor=REDACTOR,
             clock=self.clock,

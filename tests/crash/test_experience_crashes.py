@@ -20,7 +20,7 @@ from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.experience import learn as learn_module
 from palimpsest_mcp.experience.disk import DiskExperience
 from palimpsest_mcp.experience.learn import Learn
-from palimpsest_mcp.experience.log import LearningMeans
+from palimpsest_mcp.experience.state import LearningDependencies
 from palimpsest_mcp.settings.settings import Settings
 from palimpsest_mcp.testing.experience_contract import NOW
 from palimpsest_mcp.testing.simulated_disk import CHANGES, Crash, SimulatedDisk
@@ -99,7 +99,7 @@ def ids(folder: Path) -> Counter[str]:
 
 
 def learning(experience: DiskExperience) -> Learn:
-    return Learn(LearningMeans(experience=experience, redactor=REDACTOR, clock=lambda: NOW))
+    return Learn(LearningDependencies(experience=experience, redactor=REDACTOR, clock=lambda: NOW))
 
 
 @pytest.mark.slow

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from palimpsest_mcp.experience.learn import Learn
-from palimpsest_mcp.experience.log import LearningMeans
 from palimpsest_mcp.experience.memory import MemoryExperience
+from palimpsest_mcp.experience.state import LearningDependencies
 from palimpsest_mcp.testing.experience_contract import NOW
 from palimpsest_mcp.text.redaction.redactor import open_redactor
 
@@ -105,7 +105,7 @@ async def test_the_planted_rules_are_learned_and_no_other(seed: int, planted: tu
     events = sorted([*events, *((random.uniform(0.01, 50), one) for one in quiet)], key=lambda one: -one[0])
     assert len(events) == 200
     now = NOW - timedelta(days=50)
-    means = LearningMeans(
+    means = LearningDependencies(
         experience=MemoryExperience(random_hex=secrets.token_hex), redactor=open_redactor(b"k" * 32), clock=lambda: now
     )
     learn = Learn(means)

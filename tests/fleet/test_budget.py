@@ -29,14 +29,14 @@ POOLER_SIZE = 10
 def reader(monkeypatch: pytest.MonkeyPatch) -> Generator[InMemoryMetricReader]:
     """What an SDK in the process reads."""
     pytest.importorskip("asyncpg")
-    from palimpsest_mcp.store.postgres import meter
+    from palimpsest_mcp.store.postgres import pool
 
     one = InMemoryMetricReader()
     monkeypatch.setattr(opentelemetry.metrics, "get_meter", MeterProvider([one]).get_meter)
-    monkeypatch.setattr(meter, "_POOLS", set[meter.Counted]())  # of this test alone
-    meter.instruments.cache_clear()
+    monkeypatch.setattr(pool, "_POOLS", set[pool.Counted]())  # of this test alone
+    pool.instruments.cache_clear()
     yield one
-    meter.instruments.cache_clear()
+    pool.instruments.cache_clear()
 
 
 def told(reader: InMemoryMetricReader, name: str) -> dict[str, float]:

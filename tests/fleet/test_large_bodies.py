@@ -20,7 +20,7 @@ from .cluster import Cluster
 from .conftest import tenant_of
 
 if TYPE_CHECKING:
-    from palimpsest_mcp.store.postgres.objects import Objects
+    from palimpsest_mcp.store.postgres.bodies import Objects
     from palimpsest_mcp.store.postgres.store import PgStore
 
 LARGE = "".join(f"{hashlib.sha256(b'%d' % n).hexdigest()}é" for n in range(12_000))
@@ -39,7 +39,7 @@ def bucket(tmp_path_factory: pytest.TempPathFactory) -> Generator[Bucket]:
 
 
 def objects(bucket: Bucket, large_bytes: int = 256 << 10) -> Objects:
-    from palimpsest_mcp.store.postgres.objects import Objects
+    from palimpsest_mcp.store.postgres.bodies import Objects
 
     return Objects("s3://bodies/fleet", large_bytes=large_bytes, **bucket.options)
 

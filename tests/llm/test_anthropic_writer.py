@@ -14,7 +14,7 @@ import anthropic
 import pytest
 
 from palimpsest_mcp.llm.api import NO_KEY, MessagesApi
-from palimpsest_mcp.llm.writer import AnthropicWriter
+from palimpsest_mcp.llm.tasks import AnthropicWriter
 from palimpsest_mcp.models.llm import Rate, Spent, WriteRequest, Written, dollars
 from palimpsest_mcp.models.records import DigestSource
 
@@ -235,7 +235,7 @@ def test_nothing_else_imports_the_sdk() -> None:
     """It costs a second; the server, the command line and a whole pass do without it."""
     script = """
 import asyncio, sys, tempfile
-import palimpsest_mcp.cli.main, palimpsest_mcp.server.server, palimpsest_mcp.llm.writer
+import palimpsest_mcp.cli.main, palimpsest_mcp.server.server, palimpsest_mcp.llm.tasks
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.settings.settings import Settings
 messages = [{"role": "user", "content": "go"}]

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from palimpsest_mcp.models.pattern import late
+from palimpsest_mcp.models.text import late
 
 
 def test_a_pattern_is_put_together_of_others_without_compiling_them(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,7 +32,7 @@ from palimpsest_mcp.errors import InvalidArgument
 from palimpsest_mcp.models.http import HttpOptions
 from palimpsest_mcp.server.access import read_tokens
 from palimpsest_mcp.server.http import _listen  # pyright: ignore[reportPrivateUsage]  # what it serves on
-from palimpsest_mcp.web.loopback import bound
+from palimpsest_mcp.web.app import bound
 
 ENDS_S = 120.0
 """A server that lives on so long after a signal does not end by it."""

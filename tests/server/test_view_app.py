@@ -14,8 +14,8 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import TextResourceContents
 
 from palimpsest_mcp.core.palimpsest import Palimpsest
+from palimpsest_mcp.server.resources import URI
 from palimpsest_mcp.server.server import build_server
-from palimpsest_mcp.server.view_app import URI
 from palimpsest_mcp.web.answers import Answers
 
 from .test_resources import ERAS, SECRET

@@ -12,8 +12,7 @@ import pytest
 
 from palimpsest_mcp.errors import InvalidPolicy, InvalidSettings
 from palimpsest_mcp.models.plans import ARCHIVE_PATH
-from palimpsest_mcp.settings.places import default_home, home_folder, is_automatic, settings_file
-from palimpsest_mcp.settings.secret import Secret
+from palimpsest_mcp.settings.places import Secret, default_home, home_folder, is_automatic, settings_file
 from palimpsest_mcp.settings.settings import NAMES, Settings, Values
 
 

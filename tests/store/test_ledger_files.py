@@ -23,7 +23,7 @@ from palimpsest_mcp.errors import InvalidArgument, LockTimeout, PassInProgress, 
 from palimpsest_mcp.models.events import Applied, Event, Pinned, Seen, SessionKey
 from palimpsest_mcp.models.items import Action, Item, content_sha256
 from palimpsest_mcp.store import DiskStore
-from palimpsest_mcp.store.appender import Appender, Shelf
+from palimpsest_mcp.store.appender import Appender, OpenSegments
 from palimpsest_mcp.store.home import Home
 from palimpsest_mcp.store.ledger import LedgerFiles
 from palimpsest_mcp.store.real_disk import RealDisk
@@ -461,12 +461,12 @@ async def test_a_cancelled_decision_is_there_as_a_whole_or_not_at_all(tmp_path: 
 def test_only_so_many_segments_stay_open() -> None:
     disk = SimulatedDisk()
     home = Home(Path("/data/home"), disk, secrets.token_hex)
-    shelf = Shelf(size=3)
+    open_segments = OpenSegments(size=3)
     appenders = [Appender(home, f"/data/home/f{number}", now, secrets.token_hex) for number in range(6)]
     for appender in appenders:
         with appender.turn():
             appender.append(encode(applied(1)), 1)
-        shelf.used(appender, Lock())
+        open_segments.used(appender, Lock())
     assert disk.open_files == 3
     with appenders[0].turn():
         appenders[0].append(encode(applied(2)), 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from palimpsest_mcp.text.irregular import forms
+from palimpsest_mcp.text.stem import forms
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ import pytest
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.errors import InvalidArgument
 from palimpsest_mcp.hosts.validity import check_messages
+from palimpsest_mcp.web.app import bound, local_server
 from palimpsest_mcp.web.gateway import checked_upstream, gateway_app
-from palimpsest_mcp.web.loopback import bound, local_server
 
 pytestmark = pytest.mark.anyio
 KEY = "sk-not-a-real-key-000000000000"

@@ -1,24 +1,21 @@
-"""`show`, `list`, `search`, `restore`, `undo`, `pin`: what a session has, and what was taken out of it."""
+"""`list`, `search`, `restore`, `undo`, `pin`: what was taken out of a session, and back."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
-from ..context.gates import UNSURE
 from ..errors import InvalidArgument
 from ..models.advice import Advice, step
 from ..models.reports import counts_to_json
 from ..models.text import counted, plain
-from ..models.views import COMPACTED
 from .face import PAGER, VERBOSE, BatchName, Face, ItemName, SessionName, masked, pass_face, shared_options
 from .screen import (
-    fill,
     free_name,
     json_bytes,
     out_file,
@@ -26,130 +23,16 @@ from .screen import (
     paged,
     said_as_json,
     say,
-    say_bar,
     say_bytes,
-    say_fields,
     say_json,
     say_table,
-    sources,
 )
 
 if TYPE_CHECKING:
     from ..core.palimpsest import Palimpsest
     from ..models.records import OffloadRecord
     from ..models.reports import Saved, Usage
-    from ..models.views import BatchView, ContextView, ItemView, Restored
-
-
-SHOWN = "item, kind, tool, tokens:number, state, why:prose, begins with:prose"
-LARGEST_SHOWN = "item, what, tokens:number, state, begins with:prose"
-STATES: dict[str, Callable[[ItemView], bool]] = {
-    "kept": lambda item: item.state == "live",
-    "offloaded": lambda item: item.state == "replaced",
-    "gone": lambda item: item.state == "gone",
-    "protected": lambda item: item.state == "live" and bool(item.protected or item.pinned),
-    "free": lambda item: item.state == "live" and not item.protected and not item.pinned,
-    "pinned": lambda item: item.pinned,
-}
-"""What `--state` asks for."""
-
-
-@click.command()
-@click.argument("session", type=SessionName())
-@click.option("--top", type=click.IntRange(min=1), metavar="N", help="Only the N largest items, the largest first.")
-@click.option("--state", type=click.Choice(list(STATES)), help="Only items in this state.")
-@click.option("--all", "every", is_flag=True, help="Every item, in the order of the context.")
-@click.option("--tree", is_flag=True, help="Kinds, tools and their largest items.")
-@click.option("--view", type=click.Choice([COMPACTED]), help="The context itself, to start afresh from.")
-@VERBOSE
-@PAGER
-@shared_options
-@pass_face
-def show(
-    face: Face,
-    session: str,
-    top: int | None,
-    state: str | None,
-    every: bool,
-    tree: bool,
-    view: str | None,
-    verbose: bool,
-    no_pager: bool,
-) -> None:
-    """What fills the window of SESSION (id or handle): a map by kind, and the ten largest items with why they stay.
-
-    States: kept (whole in the context), offloaded (a digest stands for it), gone (the host dropped it); of those kept,
-    protected (a rule holds it), free (it may leave) and pinned.
-    """
-    from .window_map import say_tree
-
-    if view is not None:
-        text = face.ask(lambda facade: facade.compacted_view(session), make=False)
-        if not said_as_json(face, {"view": view, "text": text}):
-            say(text)
-        return
-    found = face.ask(lambda facade: facade.show_context(session), make=False)
-    items = [item for item in found.items if state is None or STATES[state](item)]
-    short = top is None and state is None and not every and not verbose
-    if short and not face.as_json:
-        top = LARGEST
-    if top is not None:
-        items = sorted(items, key=lambda item: -item.tokens)[:top]
-    if said_as_json(face, {**msgspec.to_builtins(found, enc_hook=str), "items": items}):
-        return
-    with paged(wanted=not no_pager):
-        _say_window(found, face, verbose=verbose)
-        if tree:
-            say_tree(found)
-        else:
-            _say_items(found, items, face, short=short)
-
-
-LARGEST = 10
-"""Items that are shown where nothing else was asked for."""
-
-
-def _say_window(view: ContextView, face: Face, *, verbose: bool) -> None:
-    from .compact import say_meaning
-    from .window_map import say_map
-
-    say_fields([("session", f"{view.session_id} (handle {view.handle})")])
-    zone = "" if view.usage.ratio is None else f", zone {view.usage.zone}: {view.usage.action}"
-    say_bar("window ", view.usage.ratio, f"{fill(view.usage)}{zone}")
-    say(f"         {sources(view.usage)}")
-    say_meaning(view.usage, face, verbose=verbose)
-    say_map(view)
-
-
-def _say_items(view: ContextView, items: Sequence[ItemView], face: Face, *, short: bool) -> None:
-    states = [item.batch_id or ("kept" if item.state == "live" else item.state) for item in items]
-    if short:
-        rows = [
-            (item.item_id, item.tool_name or item.kind.replace("_", " "), f"{item.tokens:,}", state, item.preview[:60])
-            for item, state in zip(items, states, strict=True)
-        ]
-        say_table(LARGEST_SHOWN, rows)
-    else:
-        rows = [
-            (item.item_id, item.kind, item.tool_name, f"{item.tokens:,}", state, _why(item), item.preview[:60])
-            for item, state in zip(items, states, strict=True)
-        ]
-        say_table(SHOWN, rows)
-    for line in view.citations:
-        say(f"citation {line}")
-    of = f"{len(items):,} of " if len(items) < len(view.items) else ""
-    every = f"; all: {face.command('show_context', session_id=view.handle)} --all" if of else ""
-    say(f"{of}{counted(len(view.items), 'item')}, {counted(len(view.batches), 'batch')} offloaded{every}")
-
-
-def _why(item: ItemView) -> str:
-    if item.state != "live":
-        return f"{item.gate}: {item.evidence}" if item.gate == "forget" else ""
-    unsure = item.gate == "preserve" and item.evidence == UNSURE
-    gate = "" if not item.gate else item.gate if unsure else f"{item.gate}: {item.evidence}"
-    if item.protected == item.gate:
-        return gate
-    return ", ".join(dict.fromkeys(filter(None, (item.protected, "pinned" if item.pinned else "", gate))))
+    from ..models.views import BatchView, Restored
 
 
 @click.command("list")

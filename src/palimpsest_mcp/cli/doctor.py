@@ -109,7 +109,7 @@ def _checks(face: Face) -> Iterator[Check]:
 def _claude_code(face: Face) -> Iterator[Check]:
     from ..settings.places import home_folder
 
-    yield from checks(Found.on_this_machine(home_folder(face.home)))
+    yield from checks(ClaudeCodeInstallation.on_this_machine(home_folder(face.home)))
 
 
 def _attempt(name: str, check: Callable[[], Check]) -> Check:
@@ -251,7 +251,7 @@ _REMOVE = "Take the entries of your own settings out: palimpsest-mcp install cla
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class ClaudeCodeInstallation:
     """What there is of Claude Code on a machine."""
 
     version: str = ""
@@ -269,7 +269,7 @@ class Found:
     now_s: float = 0.0
 
     @classmethod
-    def on_this_machine(cls, store: Path) -> Found:
+    def on_this_machine(cls, store: Path) -> ClaudeCodeInstallation:
         """Look here."""
         from ..store.host_files import HostFiles
 
@@ -296,7 +296,7 @@ class Found:
         return any(one.get(key) is True for one in self.settings)
 
 
-def checks(found: Found) -> Iterator[Check]:
+def checks(found: ClaudeCodeInstallation) -> Iterator[Check]:
     """Nothing but one line where nobody uses it."""
     if not found.is_there:
         yield Check("claude", "ok", "Claude Code is not on this machine")
@@ -307,7 +307,7 @@ def checks(found: Found) -> Iterator[Check]:
     yield _hooks(found)
 
 
-def _client(found: Found) -> Check:
+def _client(found: ClaudeCodeInstallation) -> Check:
     if not found.version:
         return Check("claude", "ok", "no `claude` on the PATH; its settings are here")
     if found.version == TESTED_CLIENT:
@@ -316,7 +316,7 @@ def _client(found: Found) -> Check:
     return Check("claude", "warn", f"Claude Code {found.version}; tested with {TESTED_CLIENT}", next)
 
 
-def _wired(found: Found) -> Check:
+def _wired(found: ClaudeCodeInstallation) -> Check:
     plugin = any(has_plugin(one) for one in found.settings)
     servers = _own_servers(found)
     events = own_events(found.user)
@@ -345,7 +345,7 @@ def _wired(found: Found) -> Check:
     return Check("wired", "ok", f"server, {len(events)} hooks, {line}; compaction in place needs the plugin")
 
 
-def _compacts(found: Found) -> Check:
+def _compacts(found: ClaudeCodeInstallation) -> Check:
     model = found.user.get("model")
     name = model if isinstance(model, str) and model.startswith("claude-") else DEFAULT_MODEL
     enabled = {"autoCompactEnabled": found.state.get("autoCompactEnabled", True)}
@@ -354,7 +354,7 @@ def _compacts(found: Found) -> Check:
     return Check("compacts", "ok", words)
 
 
-def _hooks(found: Found) -> Check:
+def _hooks(found: ClaudeCodeInstallation) -> Check:
     recent = [one for one in found.troubles if _seconds(one.get("ts")) > found.now_s - RECENT_S]
     if not recent:
         return Check("hooks", "ok", "no failure in the last 7 days")
@@ -364,7 +364,7 @@ def _hooks(found: Found) -> Check:
     return Check("hooks", "warn", f"{what}: {text}" if text else what, "Sessions went on without Palimpsest there.")
 
 
-def _own_servers(found: Found) -> list[Mapping[str, Any]]:
+def _own_servers(found: ClaudeCodeInstallation) -> list[Mapping[str, Any]]:
     """Entries of ours for every project, and for this one."""
     projects = cast("Mapping[str, Any]", found.state.get("projects") or {})
     here = projects.get(found.project)

@@ -54,8 +54,7 @@ async def _serve(face: Face, facade: Palimpsest, session: str | None, port: int,
     import secrets
 
     from ..web.answers import Answers
-    from ..web.app import app
-    from ..web.loopback import address_of, bound, local_server
+    from ..web.app import address_of, app, bound, local_server
 
     token = secrets.token_urlsafe(24)
     place = f"#/s/{(await facade.session(session)).handle}" if session else ""

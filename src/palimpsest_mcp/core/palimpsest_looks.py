@@ -10,11 +10,10 @@ import msgspec
 from ..errors import NotRestorable, PalimpsestError
 from ..models.events import SessionInfo
 from ..models.items import Content, Item, names_of
-from ..models.looks import Beside, Timeline
 from ..models.plans import ContextItem, PassOptions
 from ..models.records import ArchivedItem, OffloadRecord
 from ..models.text import plain_line
-from ..models.views import BatchView
+from ..models.views import BatchView, Beside, Timeline
 from . import policies
 from .batch import original_text
 from .batch_rows import about

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from itertools import accumulate
 
 from ..digest.notation import BREAK, CUT, ESCAPE, INSIDE, NAMES, SEPARATORS
-from ..models.looks import Quote
+from ..models.views import Quote
 
 _LINES_A_ROW = 6
 """Lines of a source in which the values of one row are looked for."""

@@ -23,9 +23,9 @@ from ..models.events import (
     Unpinned,
     UsageSeen,
 )
-from ..models.looks import Moment, PassState, PassView, Timeline
 from ..models.plans import ContextItem
 from ..models.reports import CacheCost
+from ..models.views import Moment, PassState, PassView, Timeline
 from ..text.tokens.windows import prices_of
 from .measure import Measurement
 

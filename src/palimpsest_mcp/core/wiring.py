@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from ..errors import StoreUnusable
 from ..experience.disk import DiskExperience
-from ..experience.log import LearningMeans
 from ..experience.ports import Experience, RuleWriter
+from ..experience.state import LearningDependencies
 from ..hosts.claude_code.settings import read_overrides
 from ..models.host_table import HostOverrides, host_row
 from ..models.records import EXTRACTIVE, Digest, DigestRequest
@@ -131,7 +131,7 @@ def needs_extra() -> Generator[None]:
 
 def _database(url: str, settings: Settings, random_hex: RandomHex) -> Store:
     with needs_extra():
-        from ..store.postgres.objects import Objects
+        from ..store.postgres.bodies import Objects
         from ..store.postgres.store import PgStore
 
         objects = Objects(settings.store_bodies) if settings.store_bodies else None
@@ -220,7 +220,7 @@ def _api(settings: Settings) -> MessagesApi:
 
 
 def _judge(settings: Settings, random_hex: RandomHex) -> Judge:
-    from ..llm.authors import AnthropicJudge
+    from ..llm.tasks import AnthropicJudge
 
     return AnthropicJudge(_api(settings), random_hex)
 
@@ -229,14 +229,14 @@ def _author(settings: Settings, random_hex: RandomHex) -> SummaryAuthor | None:
     """Who words sections of summaries: the same model, where there is a key to ask it with."""
     if settings.digester != "anthropic" or not (api := _api(settings)).has_key:
         return None
-    from ..llm.authors import AnthropicSummaryAuthor
+    from ..llm.tasks import AnthropicSummaryAuthor
 
     return AnthropicSummaryAuthor(api, random_hex)
 
 
 def _writer(settings: Settings, random_hex: RandomHex) -> Writer:
     """The model that the settings name; without a key it answers every request with that reason."""
-    from ..llm.writer import AnthropicWriter
+    from ..llm.tasks import AnthropicWriter
 
     api = _api(settings)
     window = window_of(api.model)
@@ -260,9 +260,9 @@ def open_experience(settings: Settings, random_hex: RandomHex, principal: str = 
     return DiskExperience(settings.home, roots, random_hex=random_hex)
 
 
-def learning_means(settings: Settings, deps: Dependencies, experience: Experience) -> LearningMeans:
+def learning_means(settings: Settings, deps: Dependencies, experience: Experience) -> LearningDependencies:
     """What learning works with, by the settings."""
-    return LearningMeans(
+    return LearningDependencies(
         experience=experience,
         redactor=deps.redactor,
         clock=deps.clock,

@@ -41,7 +41,7 @@ _OLD_LAST = re.compile(r"Last Compacted:\s*(\S+)\s*")
 _OLD_COUNTS = re.compile(r"- from \d+ events, promoted \d+ rules?\.?")
 
 
-class Written(msgspec.Struct, frozen=True, kw_only=True):
+class RuleInFile(msgspec.Struct, frozen=True, kw_only=True):
     """A rule as the file has it."""
 
     id: str
@@ -68,7 +68,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     intro: tuple[str, ...]
     parts: tuple[Part, ...]
-    rules: tuple[Written, ...]
+    rules: tuple[RuleInFile, ...]
     last_compacted: datetime | None
     newline: str = "\n"
 
@@ -97,7 +97,7 @@ def read_document(text: str, skill: str, written: Mapping[str, str]) -> Document
     head, blocks = cut(lines, fenced=True)
     title, intro = _head(head, skill)
     parts: list[Part] = []
-    rules: list[Written] = []
+    rules: list[RuleInFile] = []
     last: datetime | None = None
     for name, body in blocks:
         place = _NAMES.get(_name(name), "foreign")
@@ -152,9 +152,11 @@ def _head(lines: list[str], skill: str) -> tuple[str, tuple[str, ...]]:
     return f"# {skill} experience", kept
 
 
-def _without_rules(lines: list[str], section: Section, written: Mapping[str, str]) -> tuple[list[str], list[Written]]:
+def _without_rules(
+    lines: list[str], section: Section, written: Mapping[str, str]
+) -> tuple[list[str], list[RuleInFile]]:
     hand: list[str] = []
-    rules: list[Written] = []
+    rules: list[RuleInFile] = []
     for line in lines:
         match = None if _PINNED.match(line) else _RULE.fullmatch(line)
         if match is not None and written.get(match["id"] or "", match["text"]) == match["text"]:
@@ -164,8 +166,8 @@ def _without_rules(lines: list[str], section: Section, written: Mapping[str, str
     return hand, rules
 
 
-def _written(match: re.Match[str], section: Section) -> Written:
-    return Written(
+def _written(match: re.Match[str], section: Section) -> RuleInFile:
+    return RuleInFile(
         id=match["id"] or "",
         section=section,
         text=match["text"],
@@ -219,7 +221,7 @@ CAPS: dict[Section, int] = {"active": 20, "failures": 15, "queries": 20}
 """Entries of a section, hand-written ones included; only the ceiling bounds what is pending."""
 
 
-class Laid(msgspec.Struct, frozen=True):
+class FittedDigest(msgspec.Struct, frozen=True):
     """A digest that fits."""
 
     text: str
@@ -229,7 +231,7 @@ class Laid(msgspec.Struct, frozen=True):
 
 def lay_out(
     document: Document, rules: Sequence[Rule], last_line: str, left_over: Mapping[Section, int] | None = None
-) -> Laid:
+) -> FittedDigest:
     """The file's text: the user's lines as they are, then our rules, as many as fit.
 
     Over the ceiling there leave: what is pending, the oldest failure modes, the least seen active rules, the least
@@ -253,7 +255,7 @@ def lay_out(
         lines = _lines(document, parts, rules, shown, last_line, more)
     kept = {rule.id for rule in shown}
     text = document.newline.join([*lines, ""])
-    return Laid(text, frozenset(rule.id for rule in rules if rule.id not in kept))
+    return FittedDigest(text, frozenset(rule.id for rule in rules if rule.id not in kept))
 
 
 def rule_line(rule: Rule) -> str:

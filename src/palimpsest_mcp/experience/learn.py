@@ -10,16 +10,27 @@ import msgspec
 
 from ..errors import PalimpsestError
 from ..models import text as nouns
-from .document import Laid, last_compacted_line, lay_out, unified_diff
+from .document import FittedDigest, last_compacted_line, lay_out, unified_diff
 from .events import prepare
-from .log import Counted, LearningMeans, NewLog, SkillState, count_all, count_new, lines_at, state_of
 from .models import Compaction, EventRecorded, Rule, Trigger
 from .parse import identity_of, month_of, read_line
 from .ports import LIVE_LOG, SkillPlace, WordingFailed
 from .promotion import Decision, Standing, decide
 from .rule_writer import accepted, drafts_of
 from .side_file import KEPT_SNAPSHOTS, LARGE_BYTES, ROTATE_BYTES, ReadPart, Side, Snapshot, encode
-from .standing_rules import crosses_a_limit, patterns_of, standing_of
+from .state import (
+    Counted,
+    LearningDependencies,
+    NewLog,
+    SkillState,
+    count_all,
+    count_new,
+    crosses_a_limit,
+    lines_at,
+    patterns_of,
+    standing_of,
+    state_of,
+)
 from .views import ExperienceViews, next_snapshot, waiting_of
 from .votes import Cluster
 
@@ -121,7 +132,7 @@ class _Planned:
     """What a compaction would write."""
 
     decision: Decision
-    laid: Laid
+    laid: FittedDigest
     rules: tuple[Rule, ...]
     notes: tuple[str, ...]
 
@@ -129,7 +140,7 @@ class _Planned:
 class _Pass:
     """One compaction of one skill."""
 
-    def __init__(self, means: LearningMeans, state: SkillState) -> None:
+    def __init__(self, means: LearningDependencies, state: SkillState) -> None:
         self._means = means
         self._state = state
         self._place = state.place

@@ -10,12 +10,22 @@ from ..errors import InvalidArgument, RuleUnknown, SkillAmbiguous, SkillUnknown
 from ..models.advice import Advice, step
 from ..models.text import shown
 from .document import ADVICE_CHARS, advice_of, read_document, unified_diff, with_later_lines
-from .log import Counted, LearningMeans, SkillState, count_all, count_new, relevance_of, state_of
 from .models import ExperienceView, Explanation, RolledBack, Rule, RuleKind, Section, SkillStatus
 from .ports import LIVE_LOG, SkillPlace
 from .promotion import Decision, Standing, decide, key_of_line
 from .side_file import KEPT_SNAPSHOTS, Side, Snapshot, Witnesses, decode_snapshot, encode
-from .standing_rules import bare_text, patterns_of, standing_of
+from .state import (
+    Counted,
+    LearningDependencies,
+    SkillState,
+    bare_text,
+    count_all,
+    count_new,
+    patterns_of,
+    relevance_of,
+    standing_of,
+    state_of,
+)
 
 
 class ExperienceViews:
@@ -24,7 +34,7 @@ class ExperienceViews:
     A skill is named by its folder's name, or more of its path.
     """
 
-    def __init__(self, means: LearningMeans) -> None:
+    def __init__(self, means: LearningDependencies) -> None:
         self._means = means
 
     async def experience_status(self) -> tuple[SkillStatus, ...]:
@@ -199,7 +209,7 @@ def _with_later_lines(state: SkillState, snapshot: Snapshot) -> bytes | None:
     return snapshot.digest if whole == text or only_a_title else whole.encode("utf-8", "surrogateescape")
 
 
-def waiting_of(means: LearningMeans, counted: Counted, standing: Standing) -> Decision:
+def waiting_of(means: LearningDependencies, counted: Counted, standing: Standing) -> Decision:
     """What would be decided now, for its patterns that wait."""
     told, clusters, _ = patterns_of(counted.tally, standing)
     return decide(clusters, told, means.today(), min_wilson=means.min_wilson, mask=means.mask)

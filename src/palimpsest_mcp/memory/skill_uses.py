@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from ..models.items import Item, content_text
-from ..models.pattern import late
+from ..models.text import late
 from ..text.languages import word_lists
 from .summary.calls import Call, calls_of
 from .summary.errors_met import EDITS, errors_met

@@ -1,11 +1,12 @@
-"""Text inside markdown and back: whatever it holds, it never forges a heading, a bullet or a mark of ours."""
+"""Text inside markdown and back: whatever it holds, it never forges a heading, a bullet or a mark of ours. And
+patterns that are compiled late."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, cast
+from typing import Any, AnyStr, cast
 
 import msgspec
 
@@ -290,3 +291,30 @@ def plural(noun: str) -> str:
 def verb(number: int, one: str, more: str) -> str:
     """`was` for one, else `were`; whatever the two forms are."""
     return one if number == 1 else more
+
+
+# Regular expressions that are compiled when they are first used: a command that looks for nothing need not wait.
+
+
+class _Late:
+    """Stands for a pattern until somebody uses it; from then on its methods are the pattern's own."""
+
+    def __init__(self, source: str | bytes, flags: int) -> None:
+        self._source, self._flags = source, flags
+        self.pattern = source
+        """Others are put together of it, which is no use."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        found = re.compile(self._source, self._flags)
+        self.__dict__.update({one: getattr(found, one) for one in dir(found) if not one.startswith("__")})
+        return self.__dict__[name]
+
+
+def late(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+    """As `re.compile`, save that a mistake in it shows at its first use.
+
+    It is no `re.Pattern` by type: call its methods, hand it to no function of `re`.
+    """
+    return cast("re.Pattern[AnyStr]", _Late(source, flags))

@@ -1,6 +1,6 @@
 """The tools of the MCP server, told once: what a client is told of each, and how our own calls are known.
 
-A new tool is an entry here and a function of the same name in one of `server/*_tools.py`. Its description is the
+A new tool is an entry here and a function of the same name in one of `server/tools_*.py`. Its description is the
 function's docstring, its schema comes from the function's arguments, and `docs/tools.md` has a section of its name.
 """
 

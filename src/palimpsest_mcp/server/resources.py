@@ -2,15 +2,21 @@
 
 Every text goes through the same facade as the tools (so a caller reads its own sessions only) and is masked, originals
 too: exact text comes from `restore_batch`.
+
+The local page is one of them, for hosts that show MCP Apps: one HTML document at `ui://palimpsest/view.html`. What it
+asks goes through its host as `resources/read` of `palimpsest://view/…`, and is answered as `palimpsest-mcp view`
+answers it: masked, of the caller's own sessions, and only to look at.
 """
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Callable, Mapping
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import parse_qsl, quote
 
+from mcp.server.apps import APP_MIME_TYPE, Apps
 from mcp.server.context import ServerRequestContext
 from mcp.server.mcpserver.resources.templates import ResourceSecurity
 from mcp.server.subscriptions import InMemorySubscriptionBus, ServerEvent
@@ -27,10 +33,12 @@ from mcp.types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from ..core.offloaded import no_batch
-from ..errors import PalimpsestError
+from ..errors import InvalidArgument, PalimpsestError
 from ..models.advice import tool_call
 from ..models.text import counted, plain, plain_line
 from ..models.tools import ToolSpec
+from ..web.answers import Answers
+from ..web.app import hosted_page
 from .archive_answers import detail_answer, page_answer, sessions_text
 from .arguments import NEW
 from .client_log import tell
@@ -308,3 +316,46 @@ async def newest_sessions(ctx: ServerRequestContext[OpenOnFirstUse, Any]) -> lis
         for info in infos
         for what in ("context", "summary")
     ]
+
+
+URI = "ui://palimpsest/view.html"
+ASKED = "palimpsest://view/{asked}"
+JSON = "application/json"
+SAFE_AS_IT_IS = frozenset({JSON, APP_MIME_TYPE})
+"""Types of what is not masked again: the answers are masked value by value, the page holds nothing of a store."""
+
+
+def view_app() -> Apps:
+    """The page, for `MCPServer(extensions=…)`."""
+    apps = Apps()
+    apps.add_html_resource(URI, hosted_page(), name="view", title="What fills the window", prefers_border=True)
+    return apps
+
+
+def add_view(server: SlimServer[OpenOnFirstUse]) -> None:
+    """Answer what the page asks."""
+    add = server.resource(
+        ASKED,
+        name="view",
+        title="What the page asks",
+        description="For the page of this server, as JSON: a route and its query, such as session?session=s7f3k.",
+        mime_type=JSON,
+        security=ResourceSecurity(exempt_params={"asked"}),  # a route of ours, never a path
+    )
+    add(view)
+
+
+async def view(ctx: Call, asked: str) -> str:
+    """One answer of the page.
+
+    Raises:
+        InvalidArgument: the page has no such route.
+    """
+    route, _, query = asked.partition("?")
+    answers = Answers(await facade_of(ctx))
+    if route not in answers.reads:
+        raise InvalidArgument(
+            f"The page asks nothing of this name: {route!r}.", next=f"Ask {', '.join(answers.reads)}."
+        )
+    found: dict[str, Any] = await answers.reads[route](dict(parse_qsl(query, keep_blank_values=True)))
+    return json.dumps(found)

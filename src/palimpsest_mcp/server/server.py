@@ -31,9 +31,8 @@ from . import tools_memory as handoff_tools
 from . import tools_memory as summary_tools
 from .client_log import add_log
 from .lifespan import OpenFacade, OpenOnFirstUse, warm_up
-from .resources import CallersBus, add_resources, announce, newest_sessions
+from .resources import SAFE_AS_IT_IS, URI, CallersBus, add_resources, add_view, announce, newest_sessions, view_app
 from .slim import SlimServer
-from .view_app import SAFE_AS_IT_IS, URI, add_view, view_app
 
 if TYPE_CHECKING:
     from ..core.palimpsest import Palimpsest

@@ -25,7 +25,7 @@ from pydantic import (
 
 from ..errors import InvalidSettings
 from ..text.specifics.registry import CLASSES
-from .secret import Secret
+from .places import Secret
 
 
 def _json_or_split(separator: str) -> BeforeValidator:

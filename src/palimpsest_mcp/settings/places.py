@@ -1,4 +1,5 @@
-"""Where the store and the settings file are: what even a hook needs, without loading the rest of the settings."""
+"""Where the store and the settings file are: what even a hook needs, without loading the rest of the settings. A
+store may be a URL with a password in it, which `Secret` does not print."""
 
 from __future__ import annotations
 
@@ -84,3 +85,22 @@ def _working_folder() -> str:
         return os.getcwd()
     except OSError:
         return ""  # it was removed under us
+
+
+class Secret:
+    """A value of a setting that nobody is to read over a shoulder: a text that is not printed."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def get_secret_value(self) -> str:
+        """The text."""
+        return self._text
+
+    def __str__(self) -> str:
+        return "**********" if self._text else ""
+
+    def __repr__(self) -> str:
+        return f"Secret({str(self)!r})"

@@ -16,8 +16,7 @@ from ..context.presets import DEFAULT, FIELDS, PRESETS, Checked, build_policy, u
 from ..errors import InvalidPolicy, InvalidSettings, PalimpsestError
 from ..models.plans import Policy
 from ..ports.small_file import read_small
-from .places import CONFIG_VARIABLE, HOME_VARIABLE, default_home, home_folder, settings_file
-from .secret import Secret
+from .places import CONFIG_VARIABLE, HOME_VARIABLE, Secret, default_home, home_folder, settings_file
 
 if TYPE_CHECKING:
     from .checked import SpecificClass
@@ -252,7 +251,7 @@ PREFIX = "PALIMPSEST_"
 _FILE_PATHS = ("home", "redaction_rule_files", "skills_roots")
 
 
-class Collected(msgspec.Struct, frozen=True, kw_only=True):
+class RawValues(msgspec.Struct, frozen=True, kw_only=True):
     """Values before they are checked, the strongest source of each."""
 
     values: dict[str, Any]
@@ -262,7 +261,7 @@ class Collected(msgspec.Struct, frozen=True, kw_only=True):
     file: Path
 
 
-def collect(arguments: Mapping[str, Any]) -> Collected:
+def collect(arguments: Mapping[str, Any]) -> RawValues:
     """Merge the sources: argument > environment > settings file. An argument that is None counts as not given.
 
     Raises:
@@ -281,7 +280,7 @@ def collect(arguments: Mapping[str, Any]) -> Collected:
     environment = _variables()
     if "" in (values.get("home"), given.get("home")):
         raise InvalidSettings("The setting home is empty.", next="Name a folder, or leave it out.")
-    return Collected(
+    return RawValues(
         values=_absolute_home(values | environment | given),
         origins=dict.fromkeys(values, str(file))
         | {key: f"environment {PREFIX}{key.upper()}" for key in environment}

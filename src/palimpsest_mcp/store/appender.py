@@ -203,7 +203,7 @@ class Appender:
             self._disk.close(segment.fd)
 
 
-class Shelf:
+class OpenSegments:
     """Keeps the number of open segments within bounds, whatever the number of sessions."""
 
     def __init__(self, size: int = OPEN_SEGMENTS) -> None:

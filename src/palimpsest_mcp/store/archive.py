@@ -17,13 +17,13 @@ from ..models.maintenance import Forgotten
 from ..models.records import RECORD_SCHEMA, OffloadRecord
 from ..ports.store import Broken, Damage, Tombstones
 from ..ports.text import Clock, RandomHex
-from .appender import ROLL_BYTES, Appender, Shelf
+from .appender import ROLL_BYTES, Appender, OpenSegments
 from .batch_index import BatchIndex, Copy
 from .disk import Found, read_from, reads, unreadable, writes
 from .home import ARCHIVE, Home
 from .rewrite import Change, rewrite, spoilt
 from .segments import Reader, SegmentFolder, encode, encode_all, is_whole
-from .session_log import TombstoneFile, refuse_foreign, refuse_other_key
+from .sessions import TombstoneFile, refuse_foreign, refuse_other_key
 
 _RECORDS: Reader[OffloadRecord] = Reader(OffloadRecord)
 _TICK_S = 0.1
@@ -292,7 +292,7 @@ class ArchiveFiles:
         self._adding = threading.Lock()
         self._newest: list[SessionArchive] = []
         """Those that may hold records, the newest first."""
-        self._shelf = Shelf()
+        self._open_segments = OpenSegments()
 
     def append(self, key: SessionKey, records: Sequence[OffloadRecord]) -> None:
         for record in records:
@@ -302,7 +302,7 @@ class ArchiveFiles:
         self._home.check()
         archive = self._archive(key)
         archive.append(records)
-        self._shelf.used(archive.appender, archive.writing)
+        self._open_segments.used(archive.appender, archive.writing)
 
     def get_kept(self, key: SessionKey, batch_id: str) -> OffloadRecord | None:
         """A record that `kept` has, and that nobody can have changed since: its originals are plain strings."""
@@ -348,7 +348,7 @@ class ArchiveFiles:
         return self._archive(key).forget(gone) if self._stands(key) else 0
 
     def close(self) -> None:
-        self._shelf.close()
+        self._open_segments.close()
 
     def _stands(self, key: SessionKey) -> bool:
         self._home.check()

@@ -17,8 +17,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from ..ports.store import Entry, Match
-from ..text.irregular import forms
-from ..text.stem import stem
+from ..text.stem import forms, stem
 from .search_text import STOP, WORD, Term, fold, keys, one_line, parse, spaced
 
 SENTENCE = 4

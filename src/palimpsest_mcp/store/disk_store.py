@@ -17,18 +17,17 @@ from ..models.views import StatusNote
 from ..ports.store import Broken, Checkpoint, Damage, DiskUse, Flaw, LedgerPage, Tombstones
 from ..ports.text import Clock, RandomHex
 from .archive import ArchiveFiles
-from .backup import Backup
 from .disk import Disk, hop, in_thread, reads, writes
 from .flaws import Comparison
 from .handoffs import DiskHandoffs
 from .home import ARCHIVE, LEDGER, SESSIONS, Home, Secret, folder_name
 from .host_files import HostFiles, StatusFiles
 from .ledger import LedgerFiles
-from .migrate import migrate
 from .real_disk import RealDisk
 from .rewrite import forget_beside, forget_notes, traces
 from .search import INDEX_NAME, FtsIndex, IndexSearch
 from .summaries import DiskSummaries, SummaryFiles
+from .upkeep import Backup, migrate
 
 
 class DiskLedger:

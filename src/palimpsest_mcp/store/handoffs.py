@@ -16,7 +16,7 @@ from ..errors import InvalidArgument, LockTimeout, StoreUnusable
 from ..models.events import SessionKey
 from ..models.handoffs import Place
 from ..models.maintenance import Forgotten
-from ..ports.store import StoredHandoff
+from ..ports.memory import StoredHandoff
 from .disk import error_name, in_thread, put_compared, read_from, reads, write_all, writes
 from .home import Home, key_hash
 from .rewrite import forget_in, traces

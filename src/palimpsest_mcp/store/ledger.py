@@ -15,12 +15,13 @@ from ..models.events import Decision, Event, Observation, Opened, Replaced, Sess
 from ..models.maintenance import Forgotten
 from ..ports.store import Broken, LedgerPage, Tombstones
 from ..ports.text import Clock, RandomHex
-from .appender import ROLL_BYTES, Shelf
+from .appender import ROLL_BYTES, OpenSegments
 from .checkpoint import OpenedLedger
 from .disk import Release, reads, unreadable, writes
 from .home import SESSIONS, Home
 from .segments import OUR_LIMITS, Place
-from .session_log import SessionLog, Sessions, oldest_first, refuse_other_key
+from .session_log import SessionLog
+from .sessions import Sessions, oldest_first, refuse_other_key
 from .studies import StudyFiles
 
 FEW_EVENTS = 4
@@ -61,7 +62,7 @@ class LedgerFiles:
         self._sessions = Sessions(home)
         self._listed = 0
         """Sessions that were listed last; 0: none yet."""
-        self._shelf = Shelf()
+        self._open_segments = OpenSegments()
         self.studies = StudyFiles(home)
 
     def create(self, key: SessionKey, info: SessionInfo) -> SessionInfo:
@@ -77,7 +78,7 @@ class LedgerFiles:
             else:
                 log.secure()  # whoever wrote it may have died before it was safe
             self._sessions.cache(log.folder, known or info)
-        self._shelf.used(log.appender, log.writing)
+        self._open_segments.used(log.appender, log.writing)
         return known or info
 
     def info(self, key: SessionKey) -> SessionInfo | None:
@@ -169,7 +170,7 @@ class LedgerFiles:
         self._home.check()
         log = self._log(key)
         log.observe(events, durable=durable)
-        self._shelf.used(log.appender, log.writing)
+        self._open_segments.used(log.appender, log.writing)
 
     def observe_at_once(self, key: SessionKey, events: Sequence[Observation]) -> bool:
         """The same, not flushed, where it is a small write that waits for nobody; else nothing is done, and it is worth
@@ -180,7 +181,7 @@ class LedgerFiles:
         log = self._log(key)
         done = log.observe_at_once(events)
         if done:
-            self._shelf.used(log.appender, log.writing)
+            self._open_segments.used(log.appender, log.writing)
         return done
 
     def decide(
@@ -197,7 +198,7 @@ class LedgerFiles:
             log.secure_archive()
         with self._commit_lock(log, lock_timeout_s):
             rev = log.decide(decisions, after_rev=after_rev)
-        self._shelf.used(log.appender, log.writing)
+        self._open_segments.used(log.appender, log.writing)
         return rev
 
     def adopt(self, key: SessionKey, events: Sequence[Event]) -> None:
@@ -205,7 +206,7 @@ class LedgerFiles:
         log = self._log(key)
         with self._commit_lock(log):
             log.adopt(events)
-        self._shelf.used(log.appender, log.writing)
+        self._open_segments.used(log.appender, log.writing)
 
     def forget(self, key: SessionKey, gone: Forgotten) -> int:
         self._home.check()
@@ -270,7 +271,7 @@ class LedgerFiles:
         return release
 
     def close(self) -> None:
-        self._shelf.close()
+        self._open_segments.close()
 
     def _log(self, key: SessionKey) -> SessionLog:
         """This process's view of a session; a forked child starts anew and leaves its parent's segment alone."""

@@ -20,7 +20,7 @@ from .disk_store import DiskArchive, DiskLedger
 from .home import folder_name
 from .ledger import LedgerFiles
 from .memory import MemoryStore
-from .session_log import oldest_first
+from .sessions import oldest_first
 
 
 class ScratchLedger(DiskLedger):

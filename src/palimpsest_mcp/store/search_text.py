@@ -6,7 +6,7 @@ import functools
 import unicodedata
 from typing import NamedTuple
 
-from ..models.pattern import late
+from ..models.text import late
 from ..text.stem import stem
 
 MAX_TERMS = 64

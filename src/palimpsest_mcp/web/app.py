@@ -7,18 +7,20 @@ import hashlib
 import json
 import re
 import secrets
+import socket
 from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
+import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ..errors import PalimpsestError
+from ..errors import InvalidArgument, PalimpsestError
 from ..models.advice import in_form
 from .answers import Answer, Answers
 
@@ -170,3 +172,33 @@ def shared_page(stored: dict[str, Any]) -> str:
 def hosted_page() -> str:
     """The page for a frame of a host, which carries what it asks to the MCP server."""
     return page().replace(DATA, DATA.replace("></", ' data-from="host"></'), 1)
+
+
+def bound(port: int) -> socket.socket:
+    """A socket at a port of 127.0.0.1; 0 takes any that is free.
+
+    Raises:
+        InvalidArgument: it is taken.
+    """
+    try:
+        one = socket.create_server(("127.0.0.1", port))
+    except OSError as error:
+        raise InvalidArgument(
+            f"Port {port} of 127.0.0.1 cannot be used: {error.strerror}.", next="Leave --port out, or name another one."
+        ) from None
+    # A socket that says it speaks TCP sends at once; else a second write waits 40 ms for the first's acknowledgement.
+    return socket.socket(one.family, one.type, socket.IPPROTO_TCP, fileno=one.detach())
+
+
+def address_of(listening: socket.socket) -> str:
+    """The URL that a browser, or a program, finds it by."""
+    return f"http://127.0.0.1:{listening.getsockname()[1]}"
+
+
+def local_server(app: ASGIApp) -> uvicorn.Server:
+    """What serves an application. Requests are not logged, and no header names what answers."""
+    return uvicorn.Server(
+        uvicorn.Config(
+            app, log_config=None, access_log=False, server_header=False, date_header=False, timeout_graceful_shutdown=1
+        )
+    )

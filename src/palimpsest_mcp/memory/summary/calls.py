@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from ...models.items import Action, Item, content_text
-from ...models.pattern import late
 from ...models.summaries import Verb
+from ...models.text import late
 from ...text.specifics.cues import outcome_of
 
 # Which files a patch changes: the `*** Begin Patch` form of agents, and unified diffs.

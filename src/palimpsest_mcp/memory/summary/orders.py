@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ...models.items import Item
-from ...models.pattern import late
 from ...models.summaries import Decision, StandingOrder
+from ...models.text import late
 from ...text.languages import word_lists
 from ...text.stem import stem
 from .merge import fold_text

@@ -8,8 +8,8 @@ from itertools import islice, pairwise, takewhile
 from typing import TypeAlias
 
 from ...models.items import Item, content_text
-from ...models.pattern import late
 from ...models.summaries import Decision, Said
+from ...models.text import late
 from ...text.languages import word_lists
 from .merge import tidy
 

@@ -19,13 +19,12 @@ from ..archive import flaw, refuse_purged
 from ..batch_index import batch_order
 from ..rewrite import spoilt
 from ..segments import Reader, encode, is_whole
-from ..session_log import refuse_foreign, refuse_other_key
-from .bodies import GONE, OUTSIDE, Body, packed, unpacked
+from ..sessions import refuse_foreign, refuse_other_key
+from .bodies import GONE, OUTSIDE, Body, Objects, packed, path_of, unpacked
+from .group_commit import Statement
 from .keys import Keys, State, name_bytes, name_hash, name_text
 from .ledger import PgLedger
 from .link import Conn, Link, Row, owner_of
-from .objects import Objects, path_of
-from .together import Once
 
 _RECORDS: Reader[OffloadRecord] = Reader(OffloadRecord)
 _AT_A_TIME = 32
@@ -70,11 +69,11 @@ class PgArchive:
     ) -> None:
         number = self._ledger.numbers(len(records))
 
-        def once(state: State) -> Once:
+        def once(state: State) -> Statement:
             """It gives the number of the first, read back; None where something was buried since the state was read."""
             whose = self._link.whose(key.principal)
             values = (*whose, state.key, state.buried, self._ledger.writer, number, *columns)
-            return Once(self._add, values, state.key.bytes, sum(map(len, columns[2])), shared=True)
+            return Statement(self._add, values, state.key.bytes, sum(map(len, columns[2])), shared=True)
 
         async def work(connection: Conn, again: bool) -> int:
             state = await self._keys.ensure(connection, key, anew=again)

@@ -24,8 +24,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 from ...errors import PalimpsestError
 from . import schema
-from .errors import in_words
-from .link import Url, checked_name
+from .link import Url, checked_name, in_words
 from .schema import LOCK, SCHEMA, VERSION, Step
 
 T = TypeVar("T")

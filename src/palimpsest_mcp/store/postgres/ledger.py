@@ -15,7 +15,6 @@ import msgspec
 from ...context.tombstones import event_without
 from ...errors import InvalidArgument, PalimpsestError, PassInProgress, RevConflict, WriteFailed
 from ...models.events import (
-    EVENT_SCHEMA,
     Decision,
     Event,
     Observation,
@@ -26,18 +25,27 @@ from ...models.events import (
     SessionKey,
 )
 from ...models.maintenance import Forgotten
-from ...ports.store import Broken, Checkpoint, Damage, LedgerPage
+from ...ports.store import Broken, Checkpoint, LedgerPage
 from ...ports.text import RandomHex
 from ..rewrite import spoilt
 from ..segments import Reader, encode, encode_all, is_whole
-from ..session_log import first_opened, not_empty, oldest_first, refuse_other_key, spare_info
-from .bodies import Body, packed, unpacked
-from .checkpoint import OpenedLedger, made, opened
+from ..sessions import first_opened, not_empty, oldest_first, refuse_other_key, spare_info
+from .bodies import Body, packed
+from .group_commit import Statement
 from .keys import Keys, State, born, name_bytes, name_hash, name_text
 from .link import Conn, Link, Row, owner_of
-from .together import Once
+from .steps import (
+    EVENTS,
+    OpenedLedger,
+    changed_lines,
+    checkpoint_row,
+    events_in,
+    flaw_of,
+    lines_of,
+    read_checkpoint,
+    where_of,
+)
 
-_EVENTS: Reader[Event] = Reader(Event)
 _INFOS: Reader[SessionInfo] = Reader(SessionInfo)
 LEASE_S = 30.0
 """A pass whose holder gave no sign of life for so long is over."""
@@ -250,8 +258,8 @@ class PgLedger:
         if checkpoint is None:
             return None
         cursor = Cursor(name_hash(key), checkpoint["seq"], session["epoch"])
-        kept = await asyncio.to_thread(opened, checkpoint, [row for row in steps if row["seq"] <= cursor.seq])
-        return None if kept is None else OpenedLedger(kept, {row["seq"]: row for row in steps}, cursor, _events_of)
+        kept = await asyncio.to_thread(read_checkpoint, checkpoint, [row for row in steps if row["seq"] <= cursor.seq])
+        return None if kept is None else OpenedLedger(kept, {row["seq"]: row for row in steps}, cursor)
 
     async def keep_checkpoint(self, key: SessionKey, cursor: object, sums: bytes, events: int) -> None:
         at = _cursor(key, cursor)
@@ -260,10 +268,10 @@ class PgLedger:
             if session is None or session["epoch"] != at.epoch:
                 return
             before = [] if known is None else [row for row in steps if row["seq"] <= known["seq"]]
-            base = None if known is None else await asyncio.to_thread(opened, known, before)
+            base = None if known is None else await asyncio.to_thread(read_checkpoint, known, before)
             up_to = 0 if base is None or known is None else known["seq"]
             some = [row for row in steps if row["seq"] <= at.seq]
-            body = await asyncio.to_thread(made, base, up_to, some, _events_of, sums, events)
+            body = await asyncio.to_thread(checkpoint_row, base, up_to, some, sums, events)
             if body is None or up_to >= at.seq:  # somebody is as far
                 return
             await self._link.run(
@@ -324,7 +332,7 @@ class PgLedger:
         """What came since, of which the own append is known if nothing has to be read."""
         if mine is None or (mine["seq"], mine["epoch"]) != (cursor.seq + 1, cursor.epoch):
             return await self.read(key, cursor)  # others wrote in between
-        found, damage = _events_of([mine])
+        found, damage = events_in([mine])
         cursor = msgspec.structs.replace(cursor, seq=mine["seq"])
         return LedgerPage(events=tuple(found), cursor=cursor, damage=tuple(damage))
 
@@ -380,7 +388,7 @@ class PgLedger:
     async def forget(self, key: SessionKey, gone: Forgotten) -> int:
         def change(line: bytes) -> bytes | None:
             try:
-                event = _EVENTS.decode(line) if is_whole(line) else None
+                event = EVENTS.decode(line) if is_whole(line) else None
             except ValueError:
                 event = None
             if event is None:
@@ -392,10 +400,10 @@ class PgLedger:
 
     async def broken(self, key: SessionKey) -> tuple[Broken, ...]:
         return tuple(
-            Broken(where=_where(row, number), raw=line)
+            Broken(where=where_of(row, number), raw=line)
             for row in await self._steps(key)
-            for number, line, _, _ in _lines_of(row)
-            if _flaw(line)
+            for number, line, _, _ in lines_of(row)
+            if flaw_of(line)
         )
 
     async def mend(self, key: SessionKey, events: Mapping[bytes, Event | None]) -> int:
@@ -403,7 +411,7 @@ class PgLedger:
             return 0
 
         def change(line: bytes) -> bytes | None:
-            if line not in events or not _flaw(line):
+            if line not in events or not flaw_of(line):
                 return line
             event = events[line]
             return None if event is None else encode(event)[:-1]
@@ -500,7 +508,7 @@ class PgLedger:
             state = await self._refused(connection, key, state, append.after_rev, append.held)
         raise WriteFailed("What may be written changed again and again.", next="Run the same again.")
 
-    async def _once(self, key: SessionKey, state: State, append: _Append) -> Once:
+    async def _once(self, key: SessionKey, state: State, append: _Append) -> Statement:
         """The session's numbers go up only if nothing came between, and the row has them. It gives revision, clock,
         number of the step and epoch, or None where something came between."""
         gone = state.gone
@@ -513,7 +521,7 @@ class PgLedger:
             *(len(kept), len(kept) if deciding else 0, self.writer, append.number),
             *(body.enc, body.data, body.sha256, append.durable, wait_ms),
         )
-        return Once(
+        return Statement(
             self._add,
             values,
             state.key.bytes,
@@ -573,14 +581,14 @@ class PgLedger:
             await _drop_checkpoint(connection, self._link.tenant, state.key)
             done = 0
             for row in await _all_steps(connection, self._link.tenant, state.key):
-                lines, changed = _changed(row, change)
+                lines, changed = changed_lines(row, change)
                 if not changed:
                     continue
                 done += changed
                 if mending:
                     await connection.execute(
                         "insert into aside (tenant, owner, session_key, name, body) values ($1, $2, $3, $4, $5)",
-                        *(self._link.tenant, owner_of(key.principal), state.key, _where(row), bytes(row["body"])),
+                        *(self._link.tenant, owner_of(key.principal), state.key, where_of(row), bytes(row["body"])),
                     )
                 await self._put(connection, state, row, lines)
             if mending and done:
@@ -605,7 +613,7 @@ class PgLedger:
     async def _renew_info(self, connection: Conn, state: State) -> None:
         """The info is a copy of what the `opened` event says."""
         rows = await _all_steps(connection, self._link.tenant, state.key)
-        if (info := first_opened(_events_of(rows)[0])) is not None:
+        if (info := first_opened(events_in(rows)[0])) is not None:
             await connection.execute(
                 "update session set info = $3, handle = $4 where tenant = $1 and session_key = $2",
                 *(self._link.tenant, state.key, encode(info)[:-1], name_bytes(info.handle)),
@@ -641,7 +649,7 @@ def _info_in(key: SessionKey, session: Row) -> SessionInfo | None:
 async def _page(before: Cursor, epoch: int, steps: Sequence[Row]) -> LedgerPage:
     """The events of steps, which come behind a cursor."""
     large = sum(len(row["body"]) for row in steps) > _LARGE
-    events, damage = await asyncio.to_thread(_events_of, steps) if large else _events_of(steps)
+    events, damage = await asyncio.to_thread(events_in, steps) if large else events_in(steps)
     cursor = Cursor(before.session, steps[-1]["seq"] if steps else before.seq, epoch)
     return LedgerPage(events=tuple(events), cursor=cursor, damage=tuple(damage))
 
@@ -650,7 +658,7 @@ async def _drop_checkpoint(connection: Conn, tenant: str, key: uuid.UUID) -> Non
     await connection.execute("delete from checkpoint where tenant = $1 and session_key = $2", tenant, key)
 
 
-def _as_read(once: Once, rev: int, clock: int, seq: int, epoch: int) -> Row:
+def _as_read(once: Statement, rev: int, clock: int, seq: int, epoch: int) -> Row:
     """The row that an append made."""
     many, revs, writer, number, enc, body, sha256 = once.values[7:14]
     row = {"seq": seq, "w": writer, "n": number, "clock": clock - many, "rev": rev - revs, "stamped": False}
@@ -680,77 +688,3 @@ async def _packed(events: Sequence[Event]) -> Body:
 
 def _seconds(info: SessionInfo) -> float | None:
     return born(info.created) if info.created else None
-
-
-def _where(row: Row, number: int = 0) -> str:
-    return f"ledger/step {row['seq']}" + (f" line {number}" if number else "")
-
-
-def _lines_of(row: Row) -> list[tuple[int, bytes, bytes | None, Event | None]]:
-    """Number, bytes, and the event of every line, with the stamps that its row gives; one line that is the whole row
-    where nothing in it can be trusted."""
-    try:
-        data = unpacked(row["enc"], row["body"], row["sha256"])
-    except ValueError:
-        return [(1, bytes(row["body"]), None, None)]
-    found: list[tuple[int, bytes, bytes | None, Event | None]] = []
-    for number, line in enumerate(data.split(b"\n")[:-1], 1):
-        event = None
-        if not _flaw(line):
-            event = _EVENTS.decode(line)
-            if not row["stamped"]:
-                event = _stamped(event, row, number)
-        found.append((number, line, line, event))
-    return found
-
-
-def _stamped(event: Event, row: Row, number: int) -> Event:
-    stamps: dict[str, Any] = {"w": row["w"], "n": row["n"] + number - 1, "clock": row["clock"] + number}
-    if hasattr(event, "rev"):
-        stamps["rev"] = row["rev"] + number
-    return msgspec.structs.replace(event, **stamps)
-
-
-def _flaw(line: bytes) -> str:
-    if not is_whole(line):
-        return "its checksum does not fit"
-    try:
-        return "a newer program wrote it" if _EVENTS.decode(line).v > EVENT_SCHEMA else ""
-    except ValueError as error:
-        return str(error)
-
-
-def _events_of(rows: Sequence[Row]) -> tuple[list[Event], list[Damage]]:
-    events: list[Event] = []
-    damage: list[Damage] = []
-    for row in rows:
-        try:
-            data = unpacked(row["enc"], row["body"], row["sha256"])
-        except ValueError as error:
-            damage.append(Damage(where=_where(row), what=f"not events: {error}"))
-            continue
-        for number, line in enumerate(data.split(b"\n")[:-1], 1):
-            try:
-                if not is_whole(line):
-                    raise ValueError("its checksum does not fit")
-                event = _EVENTS.decode(line)
-                if event.v > EVENT_SCHEMA:
-                    raise ValueError("a newer program wrote it")
-            except ValueError as error:
-                damage.append(Damage(where=_where(row, number), what=f"not an event: {error}"))
-                continue
-            events.append(event if row["stamped"] else _stamped(event, row, number))
-    return events, damage
-
-
-def _changed(row: Row, change: Any) -> tuple[list[bytes], int]:
-    """The lines of a row as they shall stand, all stamped, and how many of them changed."""
-    lines: list[bytes] = []
-    changed = 0
-    for _, raw, _, event in _lines_of(row):
-        line = raw if event is None or row["stamped"] else encode(event)[:-1]
-        new = change(line)
-        changed += new is not line and new != line
-        if new is not None:
-            lines.append(new)
-    return lines, changed

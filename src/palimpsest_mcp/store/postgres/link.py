@@ -1,5 +1,5 @@
 """The way to the server: pools, transactions that say whose rows they may see, and what happens when a connection
-breaks."""
+breaks: the server's errors in words for the caller, never its own, which may quote what was stored."""
 
 from __future__ import annotations
 
@@ -12,14 +12,111 @@ from enum import Enum
 from typing import Any, Final, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
-from ...errors import InvalidArgument, PalimpsestError
-from .errors import in_words, may_pass
-from .pool import Line, Pool
-from .together import Once, Together
+import asyncpg
+
+from ...errors import InvalidArgument, LockTimeout, PalimpsestError, StoreUnusable, WriteFailed
+from .group_commit import GroupCommit, Statement
+from .pool import Pool, PoolConnection
+
+PREPARE = "palimpsest-mcp migrate --yes --store OWNERS-URL"
+_LOST = (
+    asyncpg.PostgresConnectionError,
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.DeadlockDetectedError,
+    asyncpg.SerializationError,
+    asyncpg.UniqueViolationError,  # an append that was in doubt is there after all
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # the server is just ending this connection
+    ConnectionError,
+    TimeoutError,
+    asyncio.TimeoutError,
+    EOFError,
+    OSError,
+)
+
+
+def may_pass(error: Exception) -> bool:
+    """Whether the same may work on another connection."""
+    return isinstance(error, _LOST) and not isinstance(error, asyncpg.exceptions.ClientConfigurationError)
+
+
+def in_words(error: Exception, place: str, *, writing: bool) -> PalimpsestError:
+    """The error for the caller.
+
+    Args:
+        place: host, port and database, for people.
+        writing: something was to be written.
+    """
+    failed = WriteFailed if writing else StoreUnusable
+    unchanged = ", so nothing was written" if writing else ""
+    match error:
+        case asyncpg.InvalidPasswordError() | asyncpg.InvalidAuthorizationSpecificationError():
+            return StoreUnusable(
+                f"The database at {place} refuses this user or password.",
+                next="Correct them in the store's URL (setting `store`), or in the file that PGPASSFILE names.",
+            )
+        case asyncpg.InvalidCatalogNameError():
+            return StoreUnusable(
+                f"There is no such database: {place}.", next="Create it (`createdb`), or correct its name in the URL."
+            )
+        case asyncpg.UndefinedTableError() | asyncpg.InvalidSchemaNameError() | asyncpg.UndefinedFunctionError():
+            return no_schema(place)
+        case asyncpg.ReadOnlySQLTransactionError():
+            return failed(
+                f"The database at {place} takes no writes: it is a standby, or set to read only.",
+                next="Name the primary in the store's URL.",
+            )
+        case asyncpg.InsufficientPrivilegeError():
+            return failed(
+                f"The role lacks a right in the database at {place}{unchanged}.",
+                next=f"Let the owner of the schema run `{PREPARE} --role ROLE` for it.",
+            )
+        case asyncpg.DiskFullError() | asyncpg.OutOfMemoryError():
+            return failed(
+                f"The database at {place} has no room left{unchanged}.",
+                next="Free space on the database's disk, then run the same again.",
+            )
+        case asyncpg.DataCorruptedError():
+            return failed(
+                f"The database at {place} gives back other bytes than it was given{unchanged}.",
+                next="Check the database's disk, and restore it from a backup if it is damaged.",
+            )
+        case asyncpg.TooManyConnectionsError():
+            return StoreUnusable(
+                f"The database at {place} has no connection left.",
+                next="Put a pooler before it, or lower the setting `store_connections` of the servers.",
+            )
+        case asyncpg.QueryCanceledError() | asyncpg.LockNotAvailableError():
+            return LockTimeout(
+                f"The database at {place} did not get to it in time{unchanged}.",
+                next="Try again; if it stays, look in the database for a transaction that never ends.",
+            )
+        case asyncpg.PostgresError() if not may_pass(error):
+            state = error.sqlstate or "no code"
+            return failed(
+                f"The database at {place} refused a statement ({type(error).__name__}, {state}){unchanged}.",
+                next="Look in the database's log for that code; if it is none of its doing, report it.",
+            )
+        case _:
+            return failed(
+                f"The database at {place} does not answer ({type(error).__name__}){unchanged}.",
+                next="Start it, or correct host and port in the store's URL (setting `store`), then try again.",
+            )
+
+
+def no_schema(place: str) -> StoreUnusable:
+    """There is a database, and nothing of ours in it."""
+    return StoreUnusable(
+        f"The database at {place} has no tables of this program yet, or this role may not use them.",
+        next=f"Let the owner run `{PREPARE} --role ROLE` once; ROLE is what the servers sign in as.",
+    )
+
 
 Row: TypeAlias = Any
 """Of asyncpg; what is in it is named in the statement above."""
-Conn: TypeAlias = Line
+Conn: TypeAlias = PoolConnection
 """A connection in a transaction."""
 T = TypeVar("T")
 Work: TypeAlias = Callable[[Conn, bool], Awaitable[T]]
@@ -89,14 +186,14 @@ def checked_name(name: str, what: str) -> str:
 
 class _Shared:
     def __init__(self, pool: Pool) -> None:
-        self.pool, self.together = pool, Together(pool)
+        self.pool, self.group_commit = pool, GroupCommit(pool)
         self.users = 0
 
 
 _POOLS: dict[tuple[str, int, int], _Shared] = {}
 
 
-async def _undo(connection: Line) -> None:
+async def _undo(connection: PoolConnection) -> None:
     """Roll back, or let the connection go where that cannot be done at once."""
     done = False
     try:
@@ -147,7 +244,7 @@ class Link:
         *,
         writing: bool = False,
         durable: bool = True,
-        at_once: Once | None = None,
+        at_once: Statement | None = None,
     ) -> T:
         """Do work in a transaction that sees one principal's rows, again on a new connection where one breaks.
 
@@ -164,7 +261,7 @@ class Link:
         owner = principal.value if isinstance(principal, Everybody) else owner_of(principal).hex()
 
         async def attempt(again: bool) -> T:
-            if at_once and not again and (done := await self._shared().together.run(at_once)) is not None:
+            if at_once and not again and (done := await self._shared().group_commit.run(at_once)) is not None:
                 return done
             async with self._transaction(owner, writing=writing, durable=durable) as connection:
                 return await work(connection, again)

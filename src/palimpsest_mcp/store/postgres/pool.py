@@ -1,16 +1,103 @@
-"""Connections of one process to one server, at most so many, each with the statements that it has described."""
+"""Connections of one process to one server, at most so many, each with the statements that it has described.
+
+What the pools tell whoever measures them has the names that OpenTelemetry has for clients of databases. Nothing is
+measured where nobody imported the metrics API, and nothing but numbers is told.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+import sys
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import Any
+from functools import cache
+from typing import Any, Protocol
 
 import asyncpg
 
 from ...errors import PalimpsestError, StoreUnusable
-from .meter import begin, end, note_wait
+
+POOL = {"db.client.connection.pool.name": "palimpsest"}
+SECONDS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30)
+"""Buckets of waits."""
+
+
+class Counted(Protocol):
+    """A pool, as it stands now."""
+
+    most: int
+    used: int
+    waiting: int
+
+    @property
+    def idle(self) -> int: ...
+
+
+_POOLS: set[Counted] = set()
+
+
+def begin(pool: Counted) -> None:
+    """Count a pool from now on."""
+    _POOLS.add(pool)
+    _instruments_if_any()
+
+
+def end(pool: Counted) -> None:
+    """Count it no more."""
+    _POOLS.discard(pool)
+
+
+def note_wait(seconds: float) -> None:
+    """A caller waited so long for its turn."""
+    if (wait := _instruments_if_any()) is not None:
+        wait.record(seconds, POOL)
+
+
+def _instruments_if_any() -> Any:
+    return instruments() if "opentelemetry.metrics" in sys.modules else None
+
+
+@cache
+def instruments() -> Any:
+    """Made once; what is not a count of now is recorded with what comes back: the histogram of waits."""
+    metrics = sys.modules["opentelemetry.metrics"]
+    meter = metrics.get_meter("palimpsest_mcp")
+
+    def of(count: Callable[[Counted], int], **kinds: str) -> Any:
+        known = {**POOL, **{f"db.client.connection.{name}": value for name, value in kinds.items()}}
+        return metrics.Observation(sum(map(count, tuple(_POOLS))), known)
+
+    def connections(_: object) -> Iterator[Any]:
+        yield of(lambda pool: pool.used, state="used")
+        yield of(lambda pool: pool.idle, state="idle")
+
+    def most(_: object) -> list[Any]:
+        return [of(lambda pool: pool.most)]
+
+    def waiting(_: object) -> list[Any]:
+        return [of(lambda pool: pool.waiting)]
+
+    observed = meter.create_observable_up_down_counter
+    observed("db.client.connection.count", [connections], unit="{connection}", description="Connections that are open.")
+    observed(
+        "db.client.connection.max",
+        [most],
+        unit="{connection}",
+        description="Most connections that may be open.",
+    )
+    observed(
+        "db.client.connection.pending_requests",
+        [waiting],
+        unit="{request}",
+        description="Callers that wait for a connection.",
+    )
+    return meter.create_histogram(
+        "db.client.connection.wait_time",
+        unit="s",
+        description="How long callers waited for a connection.",
+        explicit_bucket_boundaries_advisory=SECONDS,
+    )
+
 
 CONNECT_TIMEOUT_S = 5.0
 _COMMAND_TIMEOUT_S = 120.0
@@ -21,7 +108,7 @@ _IDLE_S = 300.0
 _STATEMENTS = 500
 
 
-class Line:
+class PoolConnection:
     """One connection. A statement is described once; from then on it goes out with its values, and the answer comes
     back, in one trip. No statement has a name on the server, so a pooler may send each one to another of its own.
     """
@@ -95,7 +182,7 @@ class Pool:
         self._url, self.most = url, most
         self.used = self.waiting = 0
         self._turns = asyncio.Semaphore(most)
-        self._idle: list[Line] = []
+        self._idle: list[PoolConnection] = []
         self._sweep: asyncio.TimerHandle | None = None
         self._closing: set[asyncio.Task[None]] = set()
         begin(self)
@@ -106,7 +193,7 @@ class Pool:
         return len(self._idle)
 
     @asynccontextmanager
-    async def line(self) -> AsyncGenerator[Line]:
+    async def line(self) -> AsyncGenerator[PoolConnection]:
         """A connection for the length of one transaction. It is closed where what it is in the middle of is not known:
         after an error that is neither ours nor the server's answer, and with a transaction left open.
 
@@ -114,7 +201,7 @@ class Pool:
             TimeoutError: none became free in time.
         """
         await self._turn()
-        line: Line | None = None
+        line: PoolConnection | None = None
         self.used += 1
         try:
             line = self._take() or await self._connected()
@@ -154,14 +241,14 @@ class Pool:
         idle, self._idle = self._idle, []
         await asyncio.gather(*(one.close() for one in idle), *self._closing)
 
-    def _take(self) -> Line | None:
+    def _take(self) -> PoolConnection | None:
         while self._idle:
             line = self._idle.pop()
             if not line.is_closed:
                 return line
         return None
 
-    def _give(self, line: Line) -> None:
+    def _give(self, line: PoolConnection) -> None:
         loop = asyncio.get_running_loop()
         line.idle_since = loop.time()
         self._idle.append(line)
@@ -178,7 +265,7 @@ class Pool:
             task.add_done_callback(self._closing.discard)
         self._sweep = loop.call_later(_IDLE_S, self._close_idle) if self._idle else None
 
-    async def _connected(self) -> Line:
+    async def _connected(self) -> PoolConnection:
         try:
             connection: Any = await asyncpg.connect(
                 self._url,
@@ -193,7 +280,7 @@ class Pool:
             ) from error
         with suppress(AttributeError):  # a transport of another loop takes nothing: then they are two writes
             _in_one_write(connection._transport)
-        return Line(connection)
+        return PoolConnection(connection)
 
 
 def _in_one_write(transport: Any) -> None:

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 import asyncpg
 
 from ...errors import StoreNewer, StoreUnusable
-from .errors import PREPARE, in_words, no_schema
-from .link import Link, Url, checked_name
-from .pool import CONNECT_TIMEOUT_S, Line
+from .link import PREPARE, Link, Url, checked_name, in_words, no_schema
+from .pool import CONNECT_TIMEOUT_S, PoolConnection
 
 SCHEMA = "palimpsest"
 """Of the tables in the database."""
@@ -99,7 +98,7 @@ async def check(link: Link) -> None:
         StoreUnusable, StoreNewer: see their sentences.
     """
 
-    async def look(connection: Line, again: bool) -> tuple[int | None, bool, int]:
+    async def look(connection: PoolConnection, again: bool) -> tuple[int | None, bool, int]:
         row = await connection.fetchrow(
             "select current_setting('server_version_num')::int as server, to_regclass('migration') is not null as made,"
             " (select rolsuper or rolbypassrls from pg_roles where rolname = current_user)"

@@ -23,12 +23,11 @@ from ..real_disk import RealDisk
 from ..rewrite import forget_notes, texts_of
 from . import schema
 from .archive import PgArchive
-from .beside import PgHandoffs, PgSummaries
-from .bodies import GONE, unpacked
+from .bodies import GONE, Objects, unpacked
+from .documents import PgHandoffs, PgSummaries
 from .keys import Keys, name_text
 from .ledger import LEASE_S, PgLedger, info_of
 from .link import EVERYBODY, Conn, Link, Row
-from .objects import Objects
 from .search import PgSearch, texts
 
 SECRET_BYTES = 32

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
 
-from ...models.pattern import late
+from ...models.text import late
 from .formats import (
     COMMANDS,
     Below,
@@ -22,7 +22,7 @@ from .formats import (
 )
 from .literals import Name, is_secret, is_stand_in, looks_random, secret_name
 from .passwords import CALLED, CALLED_ALONE, SAYS, SAYS_WITHOUT_SPACE, SETS, is_conspicuous
-from .patterns import Find, Found, compiled
+from .patterns import Find, PatternMatch, compiled
 from .scan import Ranges
 
 _RANK = 5000
@@ -122,7 +122,7 @@ class Assignments:
                     yield find
 
 
-def _named(text: bytes, start: int, end: int) -> Iterator[Found]:
+def _named(text: bytes, start: int, end: int) -> Iterator[PatternMatch]:
     """Names that may mean a secret, with the sign behind them. Most lines of a log that counts tokens have others."""
     for place, _ in _NAMES.spans(text, start, end):
         if _may_be_name(text, place) and (match := _PATTERNS[0].match(text, place, end)):
@@ -167,7 +167,7 @@ def _in_commands(text: bytes, ranges: Ranges) -> Iterator[Find]:
                 yield Find(*written, "password", _RANK)
 
 
-def _value(text: bytes, match: Found, runs: _Runs, *, by_space: bool) -> Find | None:
+def _value(text: bytes, match: PatternMatch, runs: _Runs, *, by_space: bool) -> Find | None:
     group = 4 if by_space and match.start(1) < 0 else 1
     core, name_end = match.start(), match.end(group)
     name_start = _name_start(text, core)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...models.pattern import late
+from ...models.text import late
 from .literals import Name, is_secret, is_stand_in, secret_name
 from .passwords import is_password
 from .patterns import Find, compiled

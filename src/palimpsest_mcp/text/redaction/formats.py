@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
-from ...models.pattern import late
+from ...models.text import late
 from .passwords import (
     ENDS,
     MOST_SAID,
@@ -106,14 +106,14 @@ _ENDS = late(b"|".join(re.escape(end.encode()) for end in ENDS) + rb"|[ \xc2]\xa
 _GAP = late(rb"(?:[ \t]|\xc2\xa0|\xe3\x80\x80)*")
 
 
-class Written(NamedTuple):
+class ValueSpan(NamedTuple):
     """A value: its bytes from `start` up to `end`."""
 
     start: int
     end: int
 
 
-def password_in_string(text: bytes, left: int, right: int, quote: bytes) -> Written | None:
+def password_in_string(text: bytes, left: int, right: int, quote: bytes) -> ValueSpan | None:
     """The password between quotes, the closing one at `right`; with what a shell, YAML or SQL joins to it."""
     sign = quote[-1:]
     joined = quote in (b"'", b'"') and right > left and text[right + 1 : right + 2] in (b"'", b'"')
@@ -123,12 +123,12 @@ def password_in_string(text: bytes, left: int, right: int, quote: bytes) -> Writ
     value = _text(text, left, right)
     if sign == b"`" and " " in value:  # a shell's command
         return None
-    return Written(left, right) if is_password(value, "string") else None
+    return ValueSpan(left, right) if is_password(value, "string") else None
 
 
 def password_unquoted(
     text: bytes, left: int, name_start: int, separator: bytes, *, by_space: bool, phrases: bool
-) -> Written | None:
+) -> ValueSpan | None:
     """The password that begins at `left`, where the format of the place around its name says that it ends."""
     line_start = max(text.rfind(b"\n", max(0, name_start - 200), name_start) + 1, name_start - 200, 0)
     before = text[line_start:name_start]
@@ -171,7 +171,7 @@ def password_unquoted(
     written = _judged(text, left, _trimmed(text, left, right), form)
     if written and right == left + _JUDGED:  # cut: the rest belongs to it
         run = _RUN.match(text, left, left + _REACH)
-        return Written(left, run.end() if run else right)
+        return ValueSpan(left, run.end() if run else right)
     return written
 
 
@@ -199,7 +199,7 @@ def value_below(text: bytes, left: int, name_start: int, name_end: int, separato
     return Below(*line.span("value"), "plain" if of_one else "inline")
 
 
-def password_below(text: bytes, below: Below) -> Written | None:
+def password_below(text: bytes, below: Below) -> ValueSpan | None:
     """The password in the lines under its name."""
     value = text[below.start : below.end].strip()
     start = below.start + text[below.start : below.end].find(value)
@@ -207,31 +207,31 @@ def password_below(text: bytes, below: Below) -> Written | None:
     odd = is_conspicuous(told) if below.form == "inline" else b" " not in value and is_password(told, below.form)
     if not odd or (below.form != "string" and value[-1:] in b",;({:" and not is_drawn(told)):
         return None
-    return Written(start, start + len(value))
+    return ValueSpan(start, start + len(value))
 
 
-def password_in_url(text: bytes, left: int) -> Written | None:
+def password_in_url(text: bytes, left: int) -> ValueSpan | None:
     """The password of an address whose user ends before `left`."""
     found = _USERINFO.match(text, left)
     if not found:
         return _wide_password(text, left)
     if (more := _HOST_AND_MORE.match(text, found.end())) and _is_wide(text[left : more.end() - 1]):
-        return Written(left, more.end() - 1)
+        return ValueSpan(left, more.end() - 1)
     value = found.group(1).replace(b"\xff", b"")
     if not is_userinfo(value.decode("utf-8", "replace")) or not is_userinfo(
         unquote_to_bytes(value).decode("utf-8", "replace")
     ):
         return None
-    return Written(*found.span(1))
+    return ValueSpan(*found.span(1))
 
 
-def _wide_password(text: bytes, left: int) -> Written | None:
+def _wide_password(text: bytes, left: int) -> ValueSpan | None:
     """The same where the password has signs that end the part of an address with users and hosts."""
     user = text.rfind(b"/", max(0, left - _JUDGED), left) + 1
     if _PORT.match(text, left, left + _JUDGED) or _PORT_OF_HOST.match(text, user, left + _JUDGED):
         return None
     found = _WIDE_USERINFO.match(text, left)
-    return Written(*found.span(1)) if found and _is_wide(found.group(1)) else None
+    return ValueSpan(*found.span(1)) if found and _is_wide(found.group(1)) else None
 
 
 def _is_wide(value: bytes) -> bool:
@@ -240,7 +240,7 @@ def _is_wide(value: bytes) -> bool:
     return b"://" not in value and is_odd_userinfo(value.decode("utf-8", "replace"))
 
 
-def password_of_command(text: bytes, command: bytes, left: int, right: int) -> Iterator[Written]:
+def password_of_command(text: bytes, command: bytes, left: int, right: int) -> Iterator[ValueSpan]:
     """Passwords after the short options of a command; its line goes from `left` to `right`."""
     option = _SHORT_OPTIONS[command]
     begins = left - len(command)
@@ -254,7 +254,7 @@ def password_of_command(text: bytes, command: bytes, left: int, right: int) -> I
         start += len(word.group()) - len(word.group().lstrip(b"\\\"'"))
         end = max(start, end - (len(word.group()) - len(word.group().rstrip(b"\\\"',;)"))))
         if is_password(_text(text, start, end), "plain"):
-            yield Written(start, end)
+            yield ValueSpan(start, end)
 
 
 def told_word(text: bytes, left: int, right: int) -> tuple[int, int]:
@@ -270,10 +270,10 @@ def told_word(text: bytes, left: int, right: int) -> tuple[int, int]:
     return left, _trimmed(text, left, right)
 
 
-def _judged(text: bytes, left: int, right: int, form: Form) -> Written | None:
+def _judged(text: bytes, left: int, right: int, form: Form) -> ValueSpan | None:
     left = _GAP.match(text, left, right).end()  # type: ignore[union-attr]
     right = left + len(text[left:right].rstrip())
-    return Written(left, right) if is_password(_text(text, left, right), form) else None
+    return ValueSpan(left, right) if is_password(_text(text, left, right), form) else None
 
 
 def _text(text: bytes, left: int, right: int) -> str:
@@ -281,12 +281,12 @@ def _text(text: bytes, left: int, right: int) -> str:
     return text[left : min(right, left + _JUDGED)].replace(b"\xff", b"").decode("utf-8", "replace")
 
 
-def phrase_after(text: bytes, left: int, *, most_said: int = MOST_SAID) -> Written | None:
+def phrase_after(text: bytes, left: int, *, most_said: int = MOST_SAID) -> ValueSpan | None:
     """A phrase that a sentence goes on with."""
     line = _LINE.match(text, left, left + _JUDGED)
     told = line.group().decode("utf-8", "replace") if line else ""
     size = told_phrase(told, most_said)
-    return Written(left, left + len(told[:size].encode())) if size else None
+    return ValueSpan(left, left + len(told[:size].encode())) if size else None
 
 
 def _until(text: bytes, left: int, signs: tuple[bytes, ...], right: int | None = None) -> int:
@@ -294,7 +294,7 @@ def _until(text: bytes, left: int, signs: tuple[bytes, ...], right: int | None =
     return min((place for sign in signs if (place := text.find(sign, left, limit)) >= 0), default=limit)
 
 
-def _foreign(text: bytes, left: int) -> Written | None:
+def _foreign(text: bytes, left: int) -> ValueSpan | None:
     """The value between quotation marks of a language; an empty one where it is no password, None where none opens."""
     left = _GAP.match(text, left).end()  # type: ignore[union-attr]
     if text[left : left + 1] < b"\x80":
@@ -304,7 +304,7 @@ def _foreign(text: bytes, left: int) -> Written | None:
         return None
     left = _GAP.match(text, left + len(opening)).end()  # type: ignore[union-attr]
     right = _until(text, left, (*_FOREIGN[opening], b"\n"))
-    return _judged(text, left, right, "string") or Written(left, left)
+    return _judged(text, left, right, "string") or ValueSpan(left, left)
 
 
 def _whole_line(text: bytes, left: int) -> int:
@@ -318,20 +318,20 @@ def _whole_line(text: bytes, left: int) -> int:
     return left + len(text[left:right].rstrip(b" \t.!,;"))
 
 
-def _first_or_rest(text: bytes, left: int, right: int, *, said: bool) -> Written | None:
+def _first_or_rest(text: bytes, left: int, right: int, *, said: bool) -> ValueSpan | None:
     """A line of several words: a phrase, alone or with what else a sentence says, or a password behind what hides
     another one."""
     if ends := _ENDS.search(text, left, right):
         right = ends.start()
     value = _text(text, left, right)
     if value.count(" ") in range(3, 8) and is_password(value, "inline" if said else "plain"):
-        return Written(left, right)
+        return ValueSpan(left, right)
     if phrase := phrase_after(text, left):
         return phrase
     if hidden := _HIDDEN.match(text, left, right):
         rest = _RUN.match(text, hidden.end(), right)
         if rest and is_password(_text(text, rest.start(), rest.end()), "inline"):
-            return Written(*rest.span())
+            return ValueSpan(*rest.span())
     return None
 
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from importlib import resources
 from typing import Literal, NamedTuple, TypeAlias
 
-from ...models.pattern import late
+from ...models.text import late
 from ..languages import word_lists
 from .patterns import compiled
 

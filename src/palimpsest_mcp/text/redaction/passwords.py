@@ -7,7 +7,7 @@ import unicodedata
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
-from ...models.pattern import late
+from ...models.text import late
 from ..languages import word_lists
 from .literals import COMMON_PASSWORDS, PAIRS, bits, looks_random, stands_in
 

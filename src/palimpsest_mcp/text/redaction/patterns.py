@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol, cast
 
-from ...models.pattern import late
+from ...models.text import late
 
 _re2 = importlib.import_module("re2")  # ships without types; the Protocols below are what this room uses of it
 
@@ -23,7 +23,7 @@ _STATES_BYTES = 64 << 20  # room for the automaton's states; RE2 slows down, and
 _TOGETHER = 25  # patterns in one automaton: its states multiply, and are built while the first texts are read
 
 
-class Found(Protocol):
+class PatternMatch(Protocol):
     """One match; offsets are bytes of the searched text, (-1, -1) for a group that took no part."""
 
     def span(self, group: int = 0) -> tuple[int, int]: ...
@@ -37,10 +37,10 @@ class Pattern(Protocol):
 
     @property
     def groups(self) -> int: ...
-    def search(self, text: bytes, pos: int = ..., endpos: int = ...) -> Found | None: ...
-    def match(self, text: bytes, pos: int = ..., endpos: int = ...) -> Found | None: ...
-    def fullmatch(self, text: bytes, pos: int = ..., endpos: int = ...) -> Found | None: ...
-    def finditer(self, text: bytes, pos: int = ..., endpos: int = ...) -> Iterator[Found]: ...
+    def search(self, text: bytes, pos: int = ..., endpos: int = ...) -> PatternMatch | None: ...
+    def match(self, text: bytes, pos: int = ..., endpos: int = ...) -> PatternMatch | None: ...
+    def fullmatch(self, text: bytes, pos: int = ..., endpos: int = ...) -> PatternMatch | None: ...
+    def finditer(self, text: bytes, pos: int = ..., endpos: int = ...) -> Iterator[PatternMatch]: ...
     def spans(self, text: bytes, pos: int = ..., endpos: int = ...) -> Iterator[tuple[int, int]]: ...
 
 
@@ -80,16 +80,16 @@ class _Compiled:
         spans = self._match(anchor, text, pos, end) if pos <= end else _NOTHING
         return None if spans[0][0] < 0 else _Match(text, spans)
 
-    def search(self, text: bytes, pos: int = 0, endpos: int | None = None) -> Found | None:
+    def search(self, text: bytes, pos: int = 0, endpos: int | None = None) -> PatternMatch | None:
         return self._first(_ANYWHERE, text, pos, endpos)
 
-    def match(self, text: bytes, pos: int = 0, endpos: int | None = None) -> Found | None:
+    def match(self, text: bytes, pos: int = 0, endpos: int | None = None) -> PatternMatch | None:
         return self._first(_AT_START, text, pos, endpos)
 
-    def fullmatch(self, text: bytes, pos: int = 0, endpos: int | None = None) -> Found | None:
+    def fullmatch(self, text: bytes, pos: int = 0, endpos: int | None = None) -> PatternMatch | None:
         return self._first(_WHOLE, text, pos, endpos)
 
-    def finditer(self, text: bytes, pos: int = 0, endpos: int | None = None) -> Iterator[Found]:
+    def finditer(self, text: bytes, pos: int = 0, endpos: int | None = None) -> Iterator[PatternMatch]:
         end = len(text) if endpos is None else min(endpos, len(text))
         match, place = self._match, pos
         while place <= end:

@@ -14,8 +14,8 @@ from functools import cached_property, lru_cache
 from importlib import resources
 from typing import Any, NamedTuple, TypeAlias
 
-from ...models.pattern import late
-from .patterns import Find, Found, Pattern, compiled
+from ...models.text import late
+from .patterns import Find, Pattern, PatternMatch, compiled
 from .scan import Ranges
 
 # Check digits and number plans, by well-kept libraries: loaded when first needed.
@@ -190,7 +190,7 @@ _NOT_A_DOMAIN = late(
 )
 
 
-def is_a_persons(text: bytes, match: Found) -> bool:
+def is_a_persons(text: bytes, match: PatternMatch) -> bool:
     """Whether the match is an e-mail address of somebody: no host, package, file, decorator, stand-in or robot."""
     person, _, domain = match.group().rpartition(b"@")
     after = text[match.end() : match.end() + 1]
@@ -201,7 +201,7 @@ def is_a_persons(text: bytes, match: Found) -> bool:
     return not _names_a_host(text, match)
 
 
-def _names_a_host(text: bytes, match: Found) -> bool:
+def _names_a_host(text: bytes, match: PatternMatch) -> bool:
     """Whether it is `user@host` of a URL or of scp."""
     before = text[max(0, match.start() - 80) : match.start()].rsplit(b" ", 1)[-1]
     if b"://" in before and not re.search(rb"[?&=,]", before):
@@ -211,7 +211,7 @@ def _names_a_host(text: bytes, match: Found) -> bool:
 
 _RANK = 7000
 
-Check: TypeAlias = Callable[[bytes, Found], bool]
+Check: TypeAlias = Callable[[bytes, PatternMatch], bool]
 """Whether a match in its text is what its form says."""
 
 
@@ -272,11 +272,11 @@ def _checks(checks: Checks, phones: Phones) -> dict[str, Check]:
     }
 
 
-def _text(match: Found, group: int = 0) -> str:
+def _text(match: PatternMatch, group: int = 0) -> str:
     return match.group(group).decode("utf-8", "replace")
 
 
-def _around(text: bytes, match: Found) -> tuple[bytes, bytes]:
+def _around(text: bytes, match: PatternMatch) -> tuple[bytes, bytes]:
     """The byte before a match, and two behind it."""
     return text[max(0, match.start() - 1) : match.start()], text[match.end() : match.end() + 2]
 
@@ -290,18 +290,18 @@ _COUNTER = late(
 _FIRST_PIECE = late(rb"\+?[A-Za-z0-9]+")
 
 
-def _stands_alone(text: bytes, match: Found) -> bool:
+def _stands_alone(text: bytes, match: PatternMatch) -> bool:
     """Not a part of a longer number, identifier, path or version."""
     before, after = _around(text, match)
     return before not in (b".", b"-", b"/", b"_", b"+", b"#", b"$") and not _GOES_ON.match(after)
 
 
-def _counts(text: bytes, match: Found) -> bool:
+def _counts(text: bytes, match: PatternMatch) -> bool:
     """Whether a number without gaps is called an id, a time, a size."""
     return match.group().isdigit() and bool(_COUNTER.search(text, max(0, match.start() - 32), match.start()))
 
 
-def _is_dialled(text: bytes, match: Found) -> bool:
+def _is_dialled(text: bytes, match: PatternMatch) -> bool:
     """Its plus sign is neither arithmetic, nor a time zone's, nor that of a line added in a diff."""
     before, after = _around(text, match)
     if before.isalnum() or before in (b".", b"+", b"-", b"/", b"_", b")", b"@") or _COUNTS_ON.match(after):
@@ -319,7 +319,7 @@ _OF_A_VERSION = late(rb"(?i)(?:versions?|upgraded?|release|build|[a-z]/|ssl|==|>
 _COLONS = 7  # of an address that is written in full
 
 
-def _is_persons_ip(text: bytes, match: Found) -> bool:
+def _is_persons_ip(text: bytes, match: PatternMatch) -> bool:
     """A public address that somebody came from; that of a server is a fact to keep."""
     address = match.group(1)
     if b"." not in address and b"::" not in address and address.count(b":") != _COLONS:

@@ -11,8 +11,7 @@ from operator import attrgetter
 from pathlib import Path
 
 from ...errors import InvalidSettings
-from ...models.pattern import late
-from ...models.text import counted
+from ...models.text import counted, late
 from ...ports.text import Redacted
 from .assignments import Assignments, Cookies
 from .columns import Columns

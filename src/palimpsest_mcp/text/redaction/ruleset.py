@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from .literals import looks_random, stands_in, without_words
-from .patterns import WITHHELD, Find, Found, compiled, literal
+from .patterns import WITHHELD, Find, PatternMatch, compiled, literal
 from .rules import Rule, entropy
 from .scan import Ranges
 
@@ -159,7 +159,7 @@ def _matches(rule: Rule, text: bytes, start: int, end: int, rank: int) -> Iterat
         place = max(match.end(), place + 1)
 
 
-def _find(rule: Rule, text: bytes, match: Found, rank: int) -> Find | None:
+def _find(rule: Rule, text: bytes, match: PatternMatch, rank: int) -> Find | None:
     left, right = _secret(rule, match)
     secret = text[left : min(right, left + _JUDGED)]
     if not secret or (rule.entropy and entropy(secret) <= rule.entropy):
@@ -179,14 +179,14 @@ def _behind_prefix(rule: Rule, secret: str) -> str:
     return secret[max((len(word) for word in rule.keywords if lowered.startswith(word)), default=0) :]
 
 
-def _secret(rule: Rule, match: Found) -> tuple[int, int]:
+def _secret(rule: Rule, match: PatternMatch) -> tuple[int, int]:
     if rule.group:
         return match.span(rule.group)
     spans = (match.span(group) for group in range(1, rule.pattern.groups + 1))
     return next((span for span in spans if span[0] >= 0), match.span())
 
 
-def _is_let_through(rule: Rule, text: bytes, match: Found, secret: bytes) -> bool:
+def _is_let_through(rule: Rule, text: bytes, match: PatternMatch, secret: bytes) -> bool:
     whole = match.group()
     line = _line(text, *match.span()) if any(exemption.target == "line" for exemption in rule.exemptions) else b""
     return any(exemption.lets_through(secret, whole, line) for exemption in rule.exemptions)

@@ -7,9 +7,9 @@ from base64 import b64decode
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, Protocol, TypeAlias
 
-from ...models.pattern import late
+from ...models.text import late
 from .literals import is_hex, looks_random
-from .patterns import Find, Found, Gates, Pattern, compiled, merged
+from .patterns import Find, Gates, Pattern, PatternMatch, compiled, merged
 
 # Encodings undone, with the way back: what a text says when it is read as JSON, HTML, a terminal's output, a URL.
 
@@ -203,7 +203,7 @@ def _in_one_piece(text: bytes, left: int, right: int) -> View:
     return View(_plain(bytes(out)), places)
 
 
-def _spelled(match: Found, *, mail: bool) -> bytes | None:
+def _spelled(match: PatternMatch, *, mail: bool) -> bytes | None:
     """The sign that is spelled out, nothing for what only splits, None for what means itself here."""
     group = next((n for n in range(1, 5) if match.start(n) >= 0), 0)
     if not group:
@@ -220,7 +220,7 @@ def _with_line_breaks(text: bytes) -> bytes:
     return text
 
 
-def _rewritten(text: bytes, pattern: Pattern, sign: Callable[[Found], bytes]) -> bytes:
+def _rewritten(text: bytes, pattern: Pattern, sign: Callable[[PatternMatch], bytes]) -> bytes:
     """The text with every match replaced by as many bytes."""
     out: bytearray | None = None
     for match in pattern.finditer(text):
@@ -229,7 +229,7 @@ def _rewritten(text: bytes, pattern: Pattern, sign: Callable[[Found], bytes]) ->
     return text if out is None else bytes(out)
 
 
-def _sign(match: Found) -> bytes:
+def _sign(match: PatternMatch) -> bytes:
     code = next((match.group(n) for n in (1, 2) if match.start(n) >= 0), b"")
     if code:
         sign = bytes([int(code, 16)])

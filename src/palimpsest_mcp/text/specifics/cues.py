@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from ...models.pattern import late
+from ...models.text import late
 
 
 def _any(*phrases: str) -> re.Pattern[str]:

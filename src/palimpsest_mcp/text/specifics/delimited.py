@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from ...models.pattern import late
+from ...models.text import late
 
 _SUSPECT = late(r"[0-9],[-+$\u20ac\u00a3(]?[0-9]")
 _TAIL, _HEAD = late(r"[0-9][0-9.]*$"), late(r"[0-9][0-9.]*(?<!\.)")

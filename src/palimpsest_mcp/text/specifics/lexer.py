@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ...models.pattern import late
+from ...models.text import late
 from . import patterns as shapes
 from .patterns import WINDOWS, WORD, is_file, path
 from .vocabulary import FILE_NAMES, TECH_WORDS, TRIGGERS

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from ...models.pattern import late
+from ...models.text import late
 from .vocabulary import (
     BRANDS,
     DECORATORS,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from ...models.pattern import late
+from ...models.text import late
 from . import patterns as shapes
 from .patterns import WORD
 from .vocabulary import PROGRAMS, PROMPTS, SPACED_UNITS

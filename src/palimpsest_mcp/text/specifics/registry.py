@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from ...models.items import Span
-from ...models.pattern import late
+from ...models.text import late
 from . import lexer, phrases
 from .delimited import view
 from .lexer import Hit, lex

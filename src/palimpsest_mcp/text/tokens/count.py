@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol, TypeAlias, cast
 import msgspec
 
 from ...models.items import Content, is_raw_bytes
-from ...models.pattern import late
+from ...models.text import late
 from .vocabulary import Encode, is_likely, load_vocabulary
 
 # What of an item's content a tokenizer reads: its texts, and how many binaries stand beside them.

@@ -9,8 +9,8 @@ import msgspec
 
 from ...models.host_table import HostOverrides, HostRow, host_row
 from ...models.llm import Rate
-from ...models.pattern import late
 from ...models.reports import DEFAULT_PRICES, Prices
+from ...models.text import late
 from .count import OPENAI, family_of
 
 # The table of models. Vendors' pages as of 2026-11; a row is found by the longest prefix that fits.

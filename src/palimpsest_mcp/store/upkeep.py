@@ -1,21 +1,20 @@
-"""A copy of a store that is a store itself, taken while others write.
-
-Ledgers are copied before archives, since a record is archived before a line of the ledger names it; files that only
-grow are copied up to their last whole line. What differs from its witness in the store differs in the copy as well: a
-copy hides no damage.
-"""
+"""What a user does for the files of a store: copies it, puts small segments together, brings it up to date."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ..errors import OutputRefused, StoreUnusable
-from ..models.maintenance import BackupReport
-from .disk import Disk, read_from, write_all
-from .flaws import Comparison
-from .home import ARCHIVE, LEDGER, SESSIONS, STUDIES, VERSION, Home
+from ..models.maintenance import BackupReport, Migration
+from ..models.text import counted
+from .appender import ROLL_BYTES
+from .disk import Disk, Found, put_compared, read_from, read_span, write_all
+from .flaws import GARBLED, Comparison, differs
+from .home import ARCHIVE, FORMAT_VERSION, LEDGER, SEGMENT_SUFFIX, SESSIONS, STUDIES, VERSION, Home
+from .rewrite import free_name, take_away
+from .segments import settled
 from .witness import WITNESSES, Witnesses
 
 PARTIAL = ".partial-"
@@ -29,7 +28,11 @@ _TRIES = 20
 
 
 class Backup:
-    """Copies one store.
+    """A copy of a store that is a store itself, taken while others write.
+
+    Ledgers are copied before archives, since a record is archived before a line of the ledger names it; files that only
+    grow are copied up to their last whole line. What differs from its witness in the store differs in the copy as well:
+    a copy hides no damage.
 
     Args:
         home: of the store.
@@ -168,3 +171,134 @@ class Backup:
                 self._disk.remove(path)
         if self._disk.look(folder) is not None:
             self._disk.remove_folder(folder)
+
+
+SMALL_BYTES = 1 << 20
+"""A segment from this size on is left as it is."""
+
+
+def pack(home: Home, folder: str) -> tuple[int, int]:
+    """Write neighbours among the small segments into one, since each process leaves one: flushed and read back before
+    the old ones go. After a crash between, both are there, and every reader takes an event or record that is there
+    twice once.
+
+    The lines stay as they are, byte for byte. What is not whole, or is not as its witness says, is left alone: packing
+    hides no damage. A writer that has one of them open finds it taken away, and goes on in a new one. Returns how many
+    segments were there before and are there now.
+
+    Raises:
+        OSError, WriteFailed: some may be as they were.
+    """
+    names = [
+        (name, found.size)
+        for name, found in home.disk.scan(folder)
+        if found.kind == "file" and name.endswith(SEGMENT_SUFFIX)
+    ]
+    after = len(names)
+    for run in _runs(names):
+        after -= _put_together(home, folder, run)
+    return len(names), after
+
+
+def _runs(names: Iterable[tuple[str, int]]) -> Iterator[list[str]]:
+    """Neighbours by name that are small each, and together no more than a segment holds."""
+    run: list[str] = []
+    total = 0
+    for name, size in names:
+        if size >= SMALL_BYTES or total + size > ROLL_BYTES:
+            yield run
+            run, total = [], 0
+        if size < SMALL_BYTES:
+            run.append(name)
+            total += size
+    yield run
+
+
+def _put_together(home: Home, folder: str, names: list[str]) -> int:
+    """Returns how many segments fewer there are."""
+    if len(names) < 2:
+        return 0
+    disk = home.disk
+    held: list[tuple[str, int]] = []
+    try:
+        lines: dict[bytes, None] = {}
+        for name in names:
+            path = os.path.join(folder, name)
+            fd = disk.open(path)
+            held.append((path, fd))
+            found = disk.look(path)
+            if not disk.hold(fd, 0.0) or found is None or found.identity != disk.found(fd).identity:
+                return 0  # its writer is at work, or somebody wrote it anew
+            data = read_span(disk, fd, 0, disk.found(fd).size)
+            whole, end = settled(data, 0)
+            if end != len(data) or not all(line.whole for line in whole) or differs(home, path, data):
+                return 0
+            lines.update((line.raw, None) for line in whole)
+        new = b"".join(line + b"\n" for line in lines)
+        path = free_name(disk, folder, names[-1])
+        put_compared(disk, path, new, home.random_hex, "a segment")
+        home.witnesses.put_whole(path, new)
+        while held:
+            old, fd = held[-1]
+            try:
+                take_away(home, old, aside=False)
+            except PermissionError:  # Windows: not while we have it open ourselves
+                held.pop()
+                disk.close(fd)
+                take_away(home, old, aside=False)
+            else:
+                held.pop()
+                disk.close(fd)
+        disk.flush_folder(folder)
+        return len(names) - 1
+    finally:
+        for _, fd in held:
+            disk.close(fd)
+
+
+_OTHERS = 0o077
+"""Bits by which anybody but the owner may do anything."""
+
+
+def migrate(home: Home, *, dry_run: bool) -> Migration:
+    """Mend what is out of date after an older program or a hand. Each step can be repeated, and a crash between two of
+    them leaves a store that works.
+
+    Raises:
+        OSError: what was done stays done.
+    """
+    home.check()
+    disk, changes = home.disk, list[str]()
+    path = os.path.join(home.root, VERSION)
+    if disk.look(home.root) is None or disk.look(path) is None:
+        return Migration(dry_run=dry_run, version=FORMAT_VERSION, changes=())
+    if loose := [name for name, found in _everything(home) if os.name == "posix" and found.mode & _OTHERS]:
+        changes.append(f"{counted(len(loose), 'entry')} open to other users: for the owner only")
+        for name in () if dry_run else loose:
+            disk.tighten(os.path.join(home.root, name) if name else home.root)
+    comparison = Comparison(home)
+    lacks = ("has no witness", GARBLED)  # garbled: a migration, or a writer, that was killed in the write of it
+    without = [one for one in comparison.flaws() if one.acceptable and one.what.startswith(lacks)]
+    if without:
+        changes.append(f"{counted(len(without), 'file')} without a whole witness: each gets one")
+        for one in () if dry_run else without:
+            home.witnesses.put_again(os.path.join(home.root, one.where))
+    version = int(read_from(disk, path))
+    if version < FORMAT_VERSION:
+        changes.append(f"format {version}: now {FORMAT_VERSION}")
+        if not dry_run:
+            home.witnesses.strike(path)  # a crash before the new one must not make the new version look like a swap
+            home.replace(path, b"%d\n" % FORMAT_VERSION)
+    return Migration(dry_run=dry_run, version=FORMAT_VERSION, changes=tuple(changes))
+
+
+def _everything(home: Home, folder: str = "") -> Iterator[tuple[str, Found]]:
+    """Files and folders of the store by their paths from the root, the root itself as the empty one."""
+    if not folder and (root := home.disk.look(home.root)) is not None:
+        yield "", root
+    for name, found in home.disk.scan(os.path.join(home.root, folder)):
+        path = os.path.join(folder, name)
+        if found.kind != "other":
+            yield path, found
+        if found.kind == "folder":
+            yield from _everything(home, path)

@@ -9,7 +9,7 @@ from ...models.events import SessionKey
 from ...models.handoffs import Place
 from ...models.maintenance import Forgotten
 from ...models.summaries import AnchoredSummary
-from ...ports.store import StoredHandoff, StoredSummary
+from ...ports.memory import StoredHandoff, StoredSummary
 from ..handoffs import MAX_BYTES, NO_TEXT, PLACES, SUFFIX, checked_stem, free_name
 from ..handoffs import decoded as text_of
 from ..handoffs import encoded as bytes_of

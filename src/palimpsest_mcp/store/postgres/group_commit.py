@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import asyncpg
 
-from .pool import Line, Pool
+from .pool import Pool, PoolConnection
 
 _MOST = 16
 """Callers in one trip."""
@@ -17,7 +17,7 @@ _SMALL_BYTES = 1 << 16
 """What has more bytes goes alone: nobody waits for it."""
 
 
-class Once(NamedTuple):
+class Statement(NamedTuple):
     """A statement that gives one value, and says itself whose rows it is about."""
 
     sql: str
@@ -31,18 +31,18 @@ class Once(NamedTuple):
 
 
 class _Waiting(NamedTuple):
-    once: Once
+    once: Statement
     answer: asyncio.Future[Any]
 
 
-class Together:
+class GroupCommit:
     """What is waiting for a connection of one pool."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._waiting: dict[str, deque[_Waiting]] = {}
 
-    async def run(self, once: Once) -> Any:
+    async def run(self, once: Statement) -> Any:
         """Its value. Where one statement of a trip fails, nothing of the trip was done, and each goes alone."""
         if not once.shared or once.size > _SMALL_BYTES:
             return await self._alone(once)
@@ -63,11 +63,11 @@ class Together:
         except _NotTogether:
             return await self._alone(once)
 
-    async def _alone(self, once: Once) -> Any:
+    async def _alone(self, once: Statement) -> Any:
         async with self._pool.line() as line:
             return await line.fetchval(once.sql, *once.values)
 
-    async def _take(self, line: Line, queue: deque[_Waiting], mine: _Waiting) -> None:
+    async def _take(self, line: PoolConnection, queue: deque[_Waiting], mine: _Waiting) -> None:
         """Mine, and what waits before and after it."""
         queue.remove(mine)
         trip = [mine]
