@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from ..conftest import first_of
+
 TOOL_ERROR = 5
 """The Inspector's exit status when a tool answered with an error."""
 
@@ -70,7 +72,7 @@ def result_of(answer: dict[str, Any]) -> dict[str, Any]:
     return answer.get("result", answer)
 
 
-ERAS = ("legacy", "modern")
+ERAS = first_of(("modern", "legacy"))
 
 
 @pytest.mark.parametrize("era", ERAS)

@@ -9,6 +9,7 @@ from threading import Thread
 
 import pytest
 
+from ...conftest import first_of
 from .driver import OUR_TOOLS, OVER_TRIGGER, Client, Run, wait_for
 from .fake_messages import Reply, Request, Turn, all_faults, calls, say
 from .long_sessions import archived, damage, reading, restore_first, results_of
@@ -85,7 +86,7 @@ def test_killed_after_a_compaction_the_digests_stay_and_a_new_process_restores(c
     assert any(results.originals[one] in answer for one in results.digested)
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("when", first_of(["after", "before"]))
 def test_a_hook_of_a_dead_server_stops_no_prompt(client: Client, when: str) -> None:
     with client.talking(turns=[say("one"), say("end")]) as talk:
         if when == "before":

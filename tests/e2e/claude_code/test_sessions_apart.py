@@ -6,6 +6,8 @@ import json
 import uuid
 from collections.abc import Callable
 
+import pytest
+
 from .driver import OUR_TOOLS, OVER_TRIGGER, Client, Run, wait_for
 from .fake_messages import FakeMessages, Reply, Request, all_faults, calls, say
 from .long_sessions import archived, reading, restore_first, results_of
@@ -94,6 +96,7 @@ def test_a_sub_agents_results_are_its_own(client: Client) -> None:
     )
 
 
+@pytest.mark.long
 def test_our_tools_answer_in_a_session_that_has_nothing_yet(client: Client) -> None:
     nothing = ("check_context_ratio", "list_offloaded", "show_context")
     asked = calls(*[(f"{OUR_TOOLS}__{tool}", {"session_id": "this"}) for tool in nothing])

@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from .driver import OVER_TRIGGER, Client, Run, wait_for
 from .fake_messages import all_faults, bash, calls, say
 from .probe import probe_of
@@ -71,6 +73,7 @@ def test_an_answer_far_over_the_clients_limit_for_results_arrives_whole(client: 
     assert not [one for one in run.requests if one.is_summary]
 
 
+@pytest.mark.long
 def test_without_the_command_the_session_goes_on(client: Client, tmp_path: Path) -> None:
     """The plugin is there, `palimpsest-mcp` is not: the client says so, and compacts by itself."""
     client.environment["PATH"] = "/usr/local/bin:/usr/bin:/bin"
