@@ -169,6 +169,7 @@ async def test_where_none_can_it_says_that_none_is_smaller(crowded: Crowded) -> 
     assert again.report.reason == "Nothing was replaced: no digest was smaller than what it would stand for."
 
 
+@pytest.mark.long
 async def test_a_later_pass_whose_digests_free_less_than_its_plan_promised_is_worth_no_rewritten_prefix(
     crowded: Crowded,
 ) -> None:

@@ -23,11 +23,11 @@ from palimpsest_mcp.memory.summary.sections import to_markdown
 from palimpsest_mcp.models.summaries import AnchoredSummary
 from palimpsest_mcp.text.tokens.count import open_counter
 
-from ..conftest import LONG
+from ..conftest import PROFILE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shared]
 Messages = list[dict[str, Any]]
-ROUNDS = 10 if LONG else 3
+ROUNDS = {"ci": 2, "torture": 10}.get(PROFILE, 3)
 
 
 def longest(shared: Path) -> Messages:

@@ -103,6 +103,7 @@ def learning(experience: DiskExperience) -> Learn:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_eight_processes_record_while_one_compacts_and_rotates(tmp_path: Path) -> None:
     """Big events, so that the log grows above a mebibyte several times."""
     folder, root, home, number = skill(tmp_path), tmp_path / "skills", tmp_path / "home", 40

@@ -21,6 +21,7 @@ from mcp.types import TextContent
 
 from palimpsest_mcp.server.server import let_answers_through, run_interruptible
 
+from ..conftest import first_of
 from .conftest import begin
 
 SILENT_S = 60.0
@@ -44,7 +45,7 @@ HELLO = message(
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+@pytest.mark.parametrize("mode", first_of(["2026-07-28", "legacy"]))
 async def test_a_session_through_a_pipe(tmp_path: Path, mode: str) -> None:
     parameters = StdioServerParameters(
         command=COMMAND[0], args=[*COMMAND[1:], "serve", "--home", str(tmp_path / "home")], env=dict(os.environ)
@@ -245,7 +246,7 @@ def test_an_interrupt_ends_a_server_that_waits_for_its_client(tmp_path: Path) ->
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for another process")
-@pytest.mark.parametrize("thread", ["asyncio.to_thread", "anyio.to_thread.run_sync"])
+@pytest.mark.parametrize("thread", first_of(["asyncio.to_thread", "anyio.to_thread.run_sync"]))
 def test_an_interrupt_ends_a_server_in_which_a_pass_works(tmp_path: Path, thread: str) -> None:
     """Passes work in threads, which cannot be called off either; this one would never end."""
     code = f"""

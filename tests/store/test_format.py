@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +33,17 @@ def examples(heading: str) -> bytes:
     return "".join(re.findall(r"```jsonl\n(.*?)```", section, re.DOTALL)).encode()
 
 
+@cache
+def schema_of(name: str) -> Any:
+    """Made once: checking a schema takes longer than checking a line by it."""
+    schema = json.loads((DOCS / "schemas" / f"{name}.schema.json").read_text("utf-8"))
+    made = jsonschema.validators.validator_for(schema)
+    made.check_schema(schema)
+    return made(schema)
+
+
 def check_schema(name: str, line: bytes) -> None:
-    jsonschema.validate(json.loads(line), json.loads((DOCS / "schemas" / f"{name}.schema.json").read_text("utf-8")))
+    schema_of(name).validate(json.loads(line))
 
 
 @pytest.mark.parametrize("name", sorted(schemas.TYPES))
