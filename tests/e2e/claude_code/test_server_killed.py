@@ -37,6 +37,7 @@ def full(client: Client) -> list[Turn]:
     return [reading(client, *range(3)), reading(client, *range(3, 6))]
 
 
+@pytest.mark.long
 def test_killed_before_a_compaction_the_client_compacts_and_goes_on(client: Client) -> None:
     def kill_and_go_on(_: Request) -> Reply:
         kill_servers(client)

@@ -105,6 +105,7 @@ def test_before_its_own_compression_everything_is_archived_and_the_session_goes_
     assert [one["kind"] for one in items].count("tool_result") >= 3
 
 
+@pytest.mark.long
 def test_after_removal_results_are_as_the_tool_gave_them(user: GeminiUser) -> None:
     user.ours("install", "gemini-cli", "--remove")
     assert "restore_batch" not in read_all(user)

@@ -121,6 +121,7 @@ def test_a_result_above_the_users_floor_is_a_digest_when_the_model_first_sees_it
     assert digests(request) == request.results
 
 
+@IN_PI
 def test_after_removal_the_host_is_as_it_was(user: User) -> None:
     user.ours("install", user.host, "--remove")
     user.api.play(*reads(user, steps=9), say("all read", None))
