@@ -34,10 +34,11 @@ _LEFT = pytest.StashKey[int]()
 
 def first_of(cases: Iterable[Any], *, kept: int = 1) -> list[Any]:
     """For `parametrize`: the first cases stand for all of them where time is short, the others are `long`."""
-    return [
-        pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=[] if at < kept else pytest.mark.long)
-        for at, case in enumerate(cases)
-    ]
+    chosen: list[Any] = []
+    for at, case in enumerate(cases):
+        values: tuple[Any, ...] = case if isinstance(case, tuple) else (case,)
+        chosen.append(pytest.param(*values, marks=[] if at < kept else pytest.mark.long))
+    return chosen
 
 
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:

@@ -144,6 +144,7 @@ async def test_where_only_one_group_can_the_little_it_frees_is_worth_no_rewritte
         assert forced.report.batches and forced.messages != first.messages
 
 
+@pytest.mark.long
 async def test_what_cannot_go_up_is_found_out_by_the_request_that_waits_for_more(crowded: Crowded) -> None:
     """It was only known to the next request, which then came to other bytes for the same list."""
     pair = ("offload_0003", "offload_0004")

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from ..conftest import first_of
+from ..conftest import PROFILE, first_of
 from .conftest import LONG, SEED, Tell, bound
 
 pytestmark = [pytest.mark.crash, pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")]
@@ -31,7 +31,7 @@ ONCE = ("rewrite", "migrate", "repair", "purge", "pack", "backup", "import")
 """These get a new store each time."""
 KINDS = WRITERS + ONCE
 FOR_A_MINUTE = ("eight writers for a minute, one list", "eight writers for a minute, own lists")
-LEAST_ROUNDS = 2
+LEAST_ROUNDS = 1 if PROFILE == "ci" else 2
 """The second goes on in what the first has left, but for those that get a new store; `make torture` goes on to its
 number."""
 

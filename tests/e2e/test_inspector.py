@@ -76,6 +76,7 @@ ERAS = first_of(("modern", "legacy"))
 
 
 @pytest.mark.parametrize("era", ERAS)
+@pytest.mark.long
 def test_the_inspector_lists_the_tools_and_finds_no_fault_in_their_schemas(client: Inspector, era: str) -> None:
     listed = result_of(client.json("--method", "tools/list", "--strict", "--protocol-era", era))
     assert {"check_context_ratio", "compact_session", "restore_batch"} <= {tool["name"] for tool in listed["tools"]}

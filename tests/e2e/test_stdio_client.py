@@ -60,7 +60,7 @@ def session_items(calls: int) -> list[dict[str, Any]]:
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("era", first_of(ERAS))
 async def test_a_session_is_recorded_compacted_searched_and_given_back(tmp_path: Path, era: Era) -> None:
     async with Client(server(tmp_path), mode=era) as client:
         listed = [tool.name for tool in (await client.list_tools()).tools]

@@ -267,6 +267,7 @@ sys.exit(run_interruptible(work))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for another process")
+@pytest.mark.long
 def test_an_interrupt_that_does_not_break_the_sleep_of_the_loop_ends_a_server_too(tmp_path: Path) -> None:
     """In the moment before the loop sleeps a signal breaks no sleep. Here it never does: another thread receives it."""
     code = """
@@ -285,6 +286,7 @@ sys.exit(run_interruptible(work))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for another process")
+@pytest.mark.long
 def test_an_interrupt_ends_a_server_whose_client_reads_no_more(tmp_path: Path) -> None:
     asked = HELLO + "".join(message(2 + n, "tools/list") for n in range(40))  # more than a pipe holds
     assert interrupted(COMMAND, tmp_path, '{"jsonrpc"', first=asked) == (130, "")
@@ -317,6 +319,7 @@ def test_requests_that_come_faster_than_they_are_answered_are_all_answered(tmp_p
         assert stdout.read() == "" and running.wait(SILENT_S) == 0
 
 
+@pytest.mark.long
 def test_requests_are_read_from_a_file_too(tmp_path: Path) -> None:
     """No event loop can wait for one."""
     asked = tmp_path / "asked.jsonl"

@@ -71,6 +71,7 @@ def test_killed_during_a_compaction_the_conversation_is_the_old_or_the_new_one(c
     assert again.requests[-1].results == run.requests[-1].results
 
 
+@pytest.mark.long
 def test_killed_after_a_compaction_the_digests_stay_and_a_new_process_restores(client: Client) -> None:
     def kill_and_restore(request: Request) -> Reply:
         kill_servers(client)

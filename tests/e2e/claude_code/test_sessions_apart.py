@@ -20,6 +20,7 @@ def ids(client: Client) -> list[str]:
     return [one["session_id"] for one in shown["recent"]]
 
 
+@pytest.mark.long
 def test_two_sessions_at_once_of_one_user_keep_to_themselves(client: Client) -> None:
     """One home, one store, one project folder; two processes, each with its server."""
     api = FakeMessages()

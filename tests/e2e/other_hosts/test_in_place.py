@@ -73,6 +73,7 @@ def test_a_long_session_shrinks_again_and_again_and_nothing_is_lost(user: User, 
     assert output(0) in user.ours("restore", handle, first["batch_id"])
 
 
+@IN_PI
 def test_a_session_that_is_taken_up_again_says_the_same_bytes(user: User, long_session: list[Request]) -> None:
     last = long_session[-1]
     user.api.play(say("gone on", None))
