@@ -7,7 +7,7 @@ import os
 from collections.abc import Generator, Iterable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import certifi
 import pytest
@@ -36,7 +36,7 @@ def first_of(cases: Iterable[Any], *, kept: int = 1) -> list[Any]:
     """For `parametrize`: the first cases stand for all of them where time is short, the others are `long`."""
     chosen: list[Any] = []
     for at, case in enumerate(cases):
-        values: tuple[Any, ...] = case if isinstance(case, tuple) else (case,)
+        values = cast("tuple[Any, ...]", case) if isinstance(case, tuple) else (case,)
         chosen.append(pytest.param(*values, marks=[] if at < kept else pytest.mark.long))
     return chosen
 

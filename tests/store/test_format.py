@@ -34,7 +34,7 @@ def examples(heading: str) -> bytes:
 
 
 @cache
-def schema_of(name: str) -> Draft202012Validator:
+def schema_of(name: str) -> Any:
     """Made once: checking a schema takes longer than checking a line by it."""
     schema = json.loads((DOCS / "schemas" / f"{name}.schema.json").read_text("utf-8"))
     Draft202012Validator.check_schema(schema)
