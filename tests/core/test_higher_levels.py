@@ -132,6 +132,7 @@ async def test_where_one_digest_would_have_to_show_too_much_each_half_becomes_on
         assert await p.expand_messages(again.messages, session_id="s") == tickets()
 
 
+@pytest.mark.long
 async def test_where_only_one_group_can_the_little_it_frees_is_worth_no_rewritten_prefix(crowded: Crowded) -> None:
     async with crowded(lambda batches: "offload_0001" in batches, 240) as (p, first, window):
         again = await p.compact_messages(first.messages, session_id="s", window_tokens=window)

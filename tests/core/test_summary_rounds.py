@@ -23,11 +23,11 @@ from palimpsest_mcp.memory.summary.sections import to_markdown
 from palimpsest_mcp.models.summaries import AnchoredSummary
 from palimpsest_mcp.text.tokens.count import open_counter
 
-from ..conftest import PROFILE
+from ..conftest import LONG
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shared]
 Messages = list[dict[str, Any]]
-ROUNDS = {"ci": 2, "torture": 10}.get(PROFILE, 3)
+ROUNDS = 10 if LONG else 3
 
 
 def longest(shared: Path) -> Messages:
@@ -67,6 +67,7 @@ STATED: dict[str, Any] = {
 }
 
 
+@pytest.mark.long
 async def test_many_rounds_lose_no_anchor_and_invent_none(shared: Path, tmp_path: Path) -> None:
     messages = longest(shared)
     count = open_counter("gpt-4o").count

@@ -17,7 +17,7 @@ NAMES = ("anthropic_loop", "handoffs", "openai_loop", "langchain_agent", "agent_
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", first_of(NAMES, kept=2))
+@pytest.mark.parametrize("name", first_of(NAMES))
 def test_an_example_prints_what_stands_beside_it(name: str) -> None:
     missing = [one for one in NEEDS.get(name, ()) if importlib.util.find_spec(one) is None]
     if missing:

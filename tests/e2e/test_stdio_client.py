@@ -90,7 +90,8 @@ async def test_a_session_is_recorded_compacted_searched_and_given_back(tmp_path:
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("era", first_of(reversed(ERAS)))
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.long
 async def test_a_failure_names_its_code_and_the_next_step(tmp_path: Path, era: Era) -> None:
     async with Client(server(tmp_path), mode=era) as client:
         result = await client.call_tool("restore_batch", {"session_id": "nobody", "batch_id": "offload_0001"})
@@ -100,7 +101,8 @@ async def test_a_failure_names_its_code_and_the_next_step(tmp_path: Path, era: E
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("era", first_of(reversed(ERAS)))
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.long
 async def test_nothing_but_the_protocol_reaches_stdout_and_the_server_ends_with_its_input(
     tmp_path: Path, era: Era
 ) -> None:
