@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any, cast
 
 import certifi
 import pytest
@@ -17,7 +18,9 @@ from palimpsest_mcp.digest import study
 from palimpsest_mcp.hosts.claude_code.settings import MOST_OUTPUT, PERCENT, SWITCHES, WINDOW
 from palimpsest_mcp.text.specifics.registry import DefaultRegistry, UserClass
 
-# A test that names no number of its own takes the profile's; `make torture` asks for the long one.
+# A test that names no number of its own takes the profile's; `make torture` asks for the long one, `.ci/run` for the
+# shortest.
+settings.register_profile("ci", max_examples=10, deadline=None)
 settings.register_profile("short", max_examples=40, deadline=None)
 settings.register_profile("torture", max_examples=2_000, deadline=None)
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "short")
@@ -25,6 +28,41 @@ settings.load_profile(PROFILE)
 LONG = PROFILE == "torture"
 """Whether a test that says the same of a part is to take the whole: all seeds, the longest texts."""
 _STUDIES = study.Studies
+_LEFT = pytest.StashKey[int]()
+"""How many long tests are not run here."""
+
+
+def first_of(cases: Iterable[Any], *, kept: int = 1) -> list[Any]:
+    """For `parametrize`: the first cases stand for all of them where time is short, the others are `long`."""
+    chosen: list[Any] = []
+    for at, case in enumerate(cases):
+        values = cast("tuple[Any, ...]", case) if isinstance(case, tuple) else (case,)
+        chosen.append(pytest.param(*values, marks=[] if at < kept else pytest.mark.long))
+    return chosen
+
+
+def pytest_deselected(items: Sequence[pytest.Item]) -> None:
+    if long := [item for item in items if item.get_closest_marker("long")]:
+        stash = long[0].session.config.stash
+        stash[_LEFT] = stash.get(_LEFT, 0) + len(long)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A worker of pytest-xdist tells the process that prints."""
+    if output := getattr(session.config, "workeroutput", None):
+        output["left"] = session.config.stash.get(_LEFT, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    left = getattr(node, "workeroutput", {}).get("left", 0)  # each worker collects all tests
+    node.config.stash[_LEFT] = max(left, node.config.stash.get(_LEFT, 0))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if left := terminalreporter.config.stash.get(_LEFT, 0):
+        why = "each is another case of what a test that ran here proves"
+        terminalreporter.write_line(f"{left} long tests left to `make test`, `make e2e`, `make torture`: {why}")
 
 
 def pytest_collection_finish() -> None:

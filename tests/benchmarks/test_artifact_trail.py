@@ -12,14 +12,15 @@ from typing import Any
 import pytest
 from artifact_trail import SESSIONS, compacted, distractor, measured, messages_of, shares, strings, told, trail_of
 
-from ..conftest import LONG
+from ..conftest import LONG, first_of
 
 SCRIPT = Path(__file__).resolve().parents[2] / "benchmarks" / "artifact_trail.py"
 
 
 @pytest.mark.anyio
 @pytest.mark.shared
-@pytest.mark.parametrize(("source", "line"), SESSIONS if LONG else SESSIONS[2:])  # the first ones take ten seconds each
+# The first ones take ten seconds each.
+@pytest.mark.parametrize(("source", "line"), first_of(SESSIONS if LONG else SESSIONS[2:]))
 async def test_files_and_commands_can_be_told_at_80_percent_saved(
     shared: Path, monkeypatch: pytest.MonkeyPatch, source: str, line: int
 ) -> None:

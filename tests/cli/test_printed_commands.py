@@ -15,6 +15,7 @@ import pytest
 
 from palimpsest_mcp.cli.main import run
 
+from ..conftest import first_of
 from .test_rewriting import transcript as transcript_in
 
 DEMO = Path(sys.modules["palimpsest_mcp"].__file__ or "").parent / "demo"
@@ -134,7 +135,7 @@ def hour(tmp_path: Path) -> list[tuple[str, ...]]:
     ]
 
 
-@pytest.mark.parametrize("by_option", [False, True], ids=["store by variable", "store by --home"])
+@pytest.mark.parametrize("by_option", first_of([True, False]), ids=["store by --home", "store by variable"])
 def test_every_printed_command_runs_as_typed(
     use: Use, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_option: bool
 ) -> None:

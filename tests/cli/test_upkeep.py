@@ -119,6 +119,7 @@ def test_the_demo_is_exact_and_leaves_nothing_behind(program: Program, home: Pat
     assert home.is_dir()  # --home was given: that store stays
 
 
+@pytest.mark.long
 def test_what_the_demo_looks_for_stands_in_nothing_that_stays(program: Program, tmp_path: Path) -> None:
     told = program("demo").text
     for scene in SCENES:

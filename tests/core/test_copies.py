@@ -12,6 +12,8 @@ import pytest
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.errors import RecordDamaged
 
+from ..conftest import first_of
+
 pytestmark = pytest.mark.anyio
 MakeSession = Callable[..., list[dict[str, Any]]]
 
@@ -37,7 +39,7 @@ async def compacted(home: Path, messages: list[dict[str, Any]]) -> dict[tuple[st
         }
 
 
-@pytest.mark.parametrize("place", range(6))
+@pytest.mark.parametrize("place", first_of(range(6), kept=2))
 async def test_one_flipped_byte_in_the_archive_costs_no_original(
     place: int, tmp_path: Path, session: MakeSession
 ) -> None:

@@ -128,7 +128,7 @@ def _shuffled(messages: Messages, breaks: list[tuple[int, int]]) -> Messages:
 
 
 @given(openai=st.booleans(), breaks=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 40)), min_size=1, max_size=6))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=min(25, settings().max_examples), deadline=None)
 def test_however_a_list_is_broken_it_goes_out_no_worse_and_comes_back_whole(
     tmp_path_factory: pytest.TempPathFactory, openai: bool, breaks: list[tuple[int, int]]
 ) -> None:

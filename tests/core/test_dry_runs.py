@@ -34,7 +34,7 @@ def hashes(folder: Path) -> dict[str, str]:
     policy=st.sampled_from([None, "anchored", "phased"]),
     window=st.sampled_from([None, 20_000, 60_000]),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=min(25, settings().max_examples), deadline=None)
 def test_it_says_what_the_run_then_finds_and_leaves_the_store_as_it_was(
     tmp_path_factory: pytest.TempPathFactory,
     results: int,

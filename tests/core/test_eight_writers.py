@@ -15,7 +15,7 @@ from palimpsest_mcp.errors import PassInProgress
 from palimpsest_mcp.models.events import SessionKey
 from palimpsest_mcp.store import DiskStore
 
-from ..conftest import LONG
+from ..conftest import LONG, first_of
 from .conftest import Messages, make_session
 
 pytestmark = pytest.mark.anyio
@@ -23,7 +23,7 @@ WRITERS = 8
 TURNS = 3 if LONG else 2
 
 
-@pytest.mark.parametrize("lists", ["the same", "their own"])
+@pytest.mark.parametrize("lists", first_of(["the same", "their own"]))
 async def test_eight_writers_on_one_session_lose_nothing_and_meet_no_error_but_ours(tmp_path: Path, lists: str) -> None:
     passes = refused = 0
 

@@ -297,7 +297,11 @@ async def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path, monkeypat
             await p.import_sessions(tmp_path / "not there")
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=min(15, settings().max_examples),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(texts=st.lists(st.text(min_size=1), min_size=1, max_size=6))
 async def test_whatever_the_texts_are_they_come_back(
     texts: list[str], tmp_path_factory: pytest.TempPathFactory

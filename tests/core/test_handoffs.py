@@ -379,6 +379,7 @@ async def test_what_is_stated_is_never_cut_and_says_so_when_it_is_too_much(p: Pa
 
 
 @pytest.mark.shared
+@pytest.mark.long
 async def test_the_longest_shared_session_fits_and_a_stranger_can_go_on(p: Palimpsest, shared: Path) -> None:
     """943 messages, 403,000 tokens: goal, last exchange, newest commits, where the work was, how to get more."""
     session = shared / "data" / "converted" / "pi-mono.jsonl.gz"

@@ -132,6 +132,7 @@ async def test_where_one_digest_would_have_to_show_too_much_each_half_becomes_on
         assert await p.expand_messages(again.messages, session_id="s") == tickets()
 
 
+@pytest.mark.long
 async def test_where_only_one_group_can_the_little_it_frees_is_worth_no_rewritten_prefix(crowded: Crowded) -> None:
     async with crowded(lambda batches: "offload_0001" in batches, 240) as (p, first, window):
         again = await p.compact_messages(first.messages, session_id="s", window_tokens=window)
@@ -144,6 +145,7 @@ async def test_where_only_one_group_can_the_little_it_frees_is_worth_no_rewritte
         assert forced.report.batches and forced.messages != first.messages
 
 
+@pytest.mark.long
 async def test_what_cannot_go_up_is_found_out_by_the_request_that_waits_for_more(crowded: Crowded) -> None:
     """It was only known to the next request, which then came to other bytes for the same list."""
     pair = ("offload_0003", "offload_0004")
@@ -169,6 +171,7 @@ async def test_where_none_can_it_says_that_none_is_smaller(crowded: Crowded) -> 
     assert again.report.reason == "Nothing was replaced: no digest was smaller than what it would stand for."
 
 
+@pytest.mark.long
 async def test_a_later_pass_whose_digests_free_less_than_its_plan_promised_is_worth_no_rewritten_prefix(
     crowded: Crowded,
 ) -> None:

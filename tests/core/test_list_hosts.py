@@ -18,6 +18,8 @@ from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.settings.settings import Settings
 from palimpsest_mcp.text.tokens.count import open_counter
 
+from ..conftest import first_of
+
 pytestmark = pytest.mark.anyio
 Rows = list[dict[str, Any]]
 WINDOW = 30_000
@@ -64,7 +66,7 @@ def second(steps: int) -> Rows:
 LISTS = {"pi": pi, "opencode": opencode, "opencode 2": second}
 
 
-@pytest.fixture(params=LISTS)
+@pytest.fixture(params=first_of(LISTS, kept=2))
 async def host(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[tuple[Palimpsest, str]]:
     async with Palimpsest.open(tmp_path, attached=request.param.split(" ")[0]) as opened:
         yield opened, request.param

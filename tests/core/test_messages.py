@@ -233,6 +233,7 @@ async def test_a_masked_store_gives_the_masked_text_back(tmp_path: Path, session
     assert secret not in everything_under(tmp_path)
 
 
+@pytest.mark.long
 async def test_an_endless_session_stays_possible_by_digests_of_level_two(p: Palimpsest, session: MakeSession) -> None:
     messages = session(72, lines=12)
     window = 16_000

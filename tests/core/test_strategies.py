@@ -97,6 +97,7 @@ async def test_a_strategy_that_is_none_is_refused_with_the_known_ones(tmp_path: 
         configured(tmp_path / "home", '[policy]\nstrategy = "magic"\n')
 
 
+@pytest.mark.long
 async def test_a_pass_that_would_keep_too_little_names_the_strategy_that_may(p: Palimpsest) -> None:
     log = "\n".join(f"{n}: id={n * 7919 % 100003} path=/api/v{n % 3}/orders/{n} ms={n % 977}" for n in range(4_000))
     texts = [*(f"row {n} of build {n}\n" * 400 for n in range(20)), log, *(f"later row {n}\n" * 100 for n in range(14))]

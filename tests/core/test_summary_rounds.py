@@ -67,6 +67,7 @@ STATED: dict[str, Any] = {
 }
 
 
+@pytest.mark.long
 async def test_many_rounds_lose_no_anchor_and_invent_none(shared: Path, tmp_path: Path) -> None:
     messages = longest(shared)
     count = open_counter("gpt-4o").count

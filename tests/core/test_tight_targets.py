@@ -114,6 +114,7 @@ async def test_where_not_all_digests_fit_the_target_the_oldest_results_leave_poi
     assert await p.expand_messages(done.messages, session_id="s") == messages
 
 
+@pytest.mark.long
 async def test_digests_that_would_give_way_in_vain_are_made_all_the_same(p: Palimpsest) -> None:
     """What pointers take is guessed before they are made; these are longer, since each says how the result went."""
     messages = failed_runs(60)
@@ -139,6 +140,7 @@ async def test_what_a_guess_was_short_of_is_taken_off_the_largest_digest(p: Pali
     assert report.status == "compacted" and (report.after.used.value or 0) <= (report.target_tokens or 0)
 
 
+@pytest.mark.long
 async def test_where_no_digests_fit_the_window_pointers_do(p: Palimpsest) -> None:
     done = await p.compact_messages(imported(100), session_id="s", model="gpt-5", window_tokens=15_000)
     report = done.report

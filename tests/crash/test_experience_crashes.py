@@ -26,6 +26,7 @@ from palimpsest_mcp.testing.experience_contract import NOW
 from palimpsest_mcp.testing.simulated_disk import CHANGES, Crash, SimulatedDisk
 from palimpsest_mcp.text.redaction.redactor import open_redactor
 
+from ..conftest import PROFILE
 from .conftest import SEED, Tell
 
 pytestmark = pytest.mark.crash
@@ -103,6 +104,7 @@ def learning(experience: DiskExperience) -> Learn:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_eight_processes_record_while_one_compacts_and_rotates(tmp_path: Path) -> None:
     """Big events, so that the log grows above a mebibyte several times."""
     folder, root, home, number = skill(tmp_path), tmp_path / "skills", tmp_path / "home", 40
@@ -225,7 +227,7 @@ def test_at_any_crash_point_the_digest_is_the_old_or_the_new_one_and_no_event_is
         with contextlib.suppress(Crash):
             run(world.work)
         # No mixtures: a rename that neither happened nor did not is more than a file system may leave.
-        for left in [world.disk.killed(), *world.disk.power_cuts(chance, 2)]:
+        for left in [world.disk.killed(), *world.disk.power_cuts(chance, 1 if PROFILE == "ci" else 2)]:
             run(partial(check_left, left, world, texts, killed=disks % 3 == 0))
             disks += 1
     tell("crashes of experience", crash_points=len(points), disks_looked_at=disks)

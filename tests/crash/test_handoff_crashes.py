@@ -20,6 +20,7 @@ from palimpsest_mcp.models.handoffs import Choice, TaskSummary
 from palimpsest_mcp.store import DiskStore, MemoryStore
 from palimpsest_mcp.testing.simulated_disk import CHANGES, Crash, SimulatedDisk
 
+from ..conftest import PROFILE
 from .conftest import LONG, SEED, Tell
 
 pytestmark = pytest.mark.crash
@@ -95,7 +96,7 @@ def test_at_any_crash_point_nothing_is_lost_that_was_not_named(tell: Tell) -> No
         disk, acknowledged = furnished(SimulatedDisk(crash_at=point)), list[str]()
         with contextlib.suppress(Crash):
             asyncio.run(work(disk, acknowledged))
-        for left in [disk.killed(), *disk.power_cuts(chance, 5 if LONG else 2)]:
+        for left in [disk.killed(), *disk.power_cuts(chance, 5 if LONG else 1 if PROFILE == "ci" else 2)]:
             asyncio.run(check_left(left, acknowledged))
             disks += 1
     tell("crashes of handoffs", crash_points=len(points), disks_looked_at=disks)

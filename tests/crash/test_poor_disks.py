@@ -46,6 +46,7 @@ def test_a_day_on_a_disk_that_fills_up_loses_nothing_that_was_acknowledged(tmp_p
     tell("full disks", full=f"{full} of {len(shares)} sizes", kB_that_a_day_takes=used // 1024)
 
 
+@pytest.mark.long
 def test_a_day_on_a_slow_disk_is_a_day(tmp_path: Path) -> None:
     with living(tmp_path) as days:
         outcome = days.live(flush_s=0.2 if LONG else 0.01, again=False)
@@ -89,6 +90,7 @@ def test_a_home_that_may_only_be_read_is_read(tmp_path: Path) -> None:
     assert not outcome["found"]["wrong"] and after == before
 
 
+@pytest.mark.long
 def test_few_files_may_be_open(tmp_path: Path) -> None:
     """The limit of the process is lowered until some steps fail."""
     with living(tmp_path) as days:

@@ -268,7 +268,7 @@ FORMS: dict[str, Callable[[list[Row]], str]] = {
 }
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=min(60, 2 * settings().max_examples), deadline=None)
 @given(rows=ROWS, form=st.sampled_from(sorted(FORMS)), data=st.data())
 def test_true_rows_pass_and_one_changed_character_is_caught(rows: list[Row], form: str, data: st.DataObject) -> None:
     text = FORMS[form](rows)
@@ -286,7 +286,7 @@ def test_true_rows_pass_and_one_changed_character_is_caught(rows: list[Row], for
         assert checked(text, f"[1 of {len(rows)} rows] key|size|cost\n {'|'.join(row)}").bad_lines
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=min(60, 2 * settings().max_examples), deadline=None)
 @given(rows=ROWS, form=st.sampled_from(sorted(FORMS)), data=st.data())
 def test_a_source_that_was_read_before_judges_a_part_as_one_read_anew(
     rows: list[Row], form: str, data: st.DataObject
@@ -304,7 +304,7 @@ def test_a_source_that_was_read_before_judges_a_part_as_one_read_anew(
 TREES = ("json", "ndjson", "python", "numbered", "fenced", "string", "map", "cut")
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=min(80, 2 * settings().max_examples), deadline=None)
 @given(rows=ROWS, form=st.sampled_from(TREES), data=st.data())
 def test_a_value_under_another_key_row_or_record_is_refused(rows: list[Row], form: str, data: st.DataObject) -> None:
     text = FORMS[form](rows)
@@ -327,7 +327,7 @@ def test_a_value_under_another_key_row_or_record_is_refused(rows: list[Row], for
 LINES = st.lists(st.tuples(VALUE, NUMBER), min_size=3, max_size=9, unique=True)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=min(60, 2 * settings().max_examples), deadline=None)
 @given(rows=LINES, data=st.data())
 def test_a_template_expands_to_lines_and_to_nothing_else(rows: list[tuple[str, str]], data: st.DataObject) -> None:
     text = "\n".join(f"worker {name} took {size} ms" for name, size in rows)
@@ -339,7 +339,7 @@ def test_a_template_expands_to_lines_and_to_nothing_else(rows: list[tuple[str, s
     assert (rules(text, f"[1 of {len(rows)} like] worker <1> took <2> ms\n {name}|{size}") == set()) == right
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=min(150, 2 * settings().max_examples), deadline=None)
 @given(
     text=st.text(alphabet='ab1,|=[]{}"<>…» \n–⏎:#-.', max_size=120),
     part=st.text(alphabet="ab1,|=[]<>…» \n–⏎:of ra", max_size=80),

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from palimpsest_mcp.digest.records import Record
 from palimpsest_mcp.digest.templates import BREAK, LEAST, LINES, Template, mined
 
+from ..conftest import first_of
+
 
 def _mined(lines: Sequence[str]) -> list[Template]:
     return mined([Record(line) for line in lines], range(len(lines)))
@@ -120,7 +122,7 @@ def test_a_line_that_holds_one_of_our_marks_is_in_no_template(mark: str) -> None
 
 
 @pytest.mark.parametrize(
-    "piece", ["x", "./", "1,", "a1 ", "a-", "a:", "/", "x.1:", "ab "], ids=lambda piece: repr(piece)
+    "piece", first_of(["x.1:", "a1 ", "./", "x", "1,", "a-", "a:", "/", "ab "], kept=3), ids=lambda piece: repr(piece)
 )
 def test_a_long_line_takes_no_more_than_its_length(piece: str) -> None:
     lines = [piece * (300_000 // len(piece)) + end for end in ("", "2", " 3", "44")]

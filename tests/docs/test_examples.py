@@ -9,13 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from ..conftest import first_of
+
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 NEEDS = {"langchain_agent": ("langchain", "langchain_anthropic"), "agent_sdk": ("claude_agent_sdk",)}
-NAMES = ("anthropic_loop", "openai_loop", "langchain_agent", "agent_sdk", "research_agent", "handoffs")
+NAMES = ("anthropic_loop", "handoffs", "openai_loop", "langchain_agent", "agent_sdk", "research_agent")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", first_of(NAMES))
 def test_an_example_prints_what_stands_beside_it(name: str) -> None:
     missing = [one for one in NEEDS.get(name, ()) if importlib.util.find_spec(one) is None]
     if missing:

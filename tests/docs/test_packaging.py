@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import pytest
+
 CHECKOUT = Path(__file__).resolve().parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((CHECKOUT / "pyproject.toml").read_text("utf-8"))["project"]
 MANIFEST: dict[str, Any] = json.loads((CHECKOUT / "server.json").read_text("utf-8"))
@@ -94,6 +96,7 @@ def test_every_manifest_names_the_projects_own_page() -> None:
     assert set(bundle["user_config"]) == {value[len("${user_config.") : -1] for value in variables.values()}
 
 
+@pytest.mark.long
 def test_the_library_alone_asks_for_less_and_what_is_published_is_the_same_each_time(tmp_path: Path) -> None:
     """The wheels, the Claude Desktop bundle and the bill of materials, built twice."""
     sums: list[str] = []

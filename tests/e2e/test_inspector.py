@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from ..conftest import first_of
+
 TOOL_ERROR = 5
 """The Inspector's exit status when a tool answered with an error."""
 
@@ -70,10 +72,11 @@ def result_of(answer: dict[str, Any]) -> dict[str, Any]:
     return answer.get("result", answer)
 
 
-ERAS = ("legacy", "modern")
+ERAS = first_of(("modern", "legacy"))
 
 
 @pytest.mark.parametrize("era", ERAS)
+@pytest.mark.long
 def test_the_inspector_lists_the_tools_and_finds_no_fault_in_their_schemas(client: Inspector, era: str) -> None:
     listed = result_of(client.json("--method", "tools/list", "--strict", "--protocol-era", era))
     assert {"check_context_ratio", "compact_session", "restore_batch"} <= {tool["name"] for tool in listed["tools"]}

@@ -8,16 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from ..conftest import LONG
+from ..conftest import PROFILE
 
+EVERY = {"ci": "9", "torture": "1"}.get(PROFILE, "3")
 SWEEP = Path(__file__).resolve().parents[2] / "benchmarks" / "sweep.py"
 
 
 @pytest.mark.slow
 @pytest.mark.shared
 def test_every_shared_session_compacts_and_comes_back(shared: Path) -> None:
-    """One of three of each file; `make torture` takes all of them."""
-    command = [sys.executable, SWEEP, "--every", "1" if LONG else "3"]
+    """One of three of each file (`.ci/run`: of nine); `make torture` takes all of them."""
+    command = [sys.executable, SWEEP, "--every", EVERY]
     done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     assert "\n0 faults" in done.stdout

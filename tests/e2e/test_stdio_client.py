@@ -16,6 +16,8 @@ from mcp.types import CallToolResult, TextContent
 
 from palimpsest_mcp.models.tools import TOOLS
 
+from ..conftest import first_of
+
 Era = Literal["legacy", "2026-07-28"]
 ERAS: tuple[Era, ...] = ("legacy", "2026-07-28")
 
@@ -58,7 +60,7 @@ def session_items(calls: int) -> list[dict[str, Any]]:
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("era", first_of(ERAS))
 async def test_a_session_is_recorded_compacted_searched_and_given_back(tmp_path: Path, era: Era) -> None:
     async with Client(server(tmp_path), mode=era) as client:
         listed = [tool.name for tool in (await client.list_tools()).tools]
@@ -89,6 +91,7 @@ async def test_a_session_is_recorded_compacted_searched_and_given_back(tmp_path:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("era", ERAS)
+@pytest.mark.long
 async def test_a_failure_names_its_code_and_the_next_step(tmp_path: Path, era: Era) -> None:
     async with Client(server(tmp_path), mode=era) as client:
         result = await client.call_tool("restore_batch", {"session_id": "nobody", "batch_id": "offload_0001"})
@@ -99,6 +102,7 @@ async def test_a_failure_names_its_code_and_the_next_step(tmp_path: Path, era: E
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("era", ERAS)
+@pytest.mark.long
 async def test_nothing_but_the_protocol_reaches_stdout_and_the_server_ends_with_its_input(
     tmp_path: Path, era: Era
 ) -> None:

@@ -223,7 +223,7 @@ def test_order_and_repetition_change_no_count(log: list[bytes], random: Random) 
     assert picture(mixed) == picture(log)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=min(30, settings().max_examples), deadline=None)
 @given(lines, st.integers(1, 60))
 def test_it_does_not_matter_where_blocks_are_cut(log: list[bytes], every: int) -> None:
     whole = Tally(TODAY)

@@ -51,6 +51,7 @@ def told(reader: InMemoryMetricReader, name: str) -> dict[str, float]:
     }
 
 
+@pytest.mark.long
 async def test_a_hundred_servers_at_the_pooler_take_no_more_connections_than_their_budget(
     cluster: Cluster, tmp_path: Path, tenant: str, reader: InMemoryMetricReader
 ) -> None:

@@ -97,6 +97,7 @@ async def test_a_checkpoint_says_nothing_that_the_steps_did_not_and_is_the_tenan
     await other.aclose()
 
 
+@pytest.mark.long
 async def test_a_long_session_opens_at_its_checkpoint_in_one_question_and_answers_as_before(
     cluster: Cluster, tmp_path: Path, tenant: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -137,6 +137,7 @@ def test_a_session_goes_on_at_any_server_and_no_caller_or_tenant_sees_anothers(
             assert not any("canary row 0" in text or "canary first" in text or "canary task" in text for text in told)
 
 
+@pytest.mark.long
 def test_calls_of_a_session_that_come_to_two_servers_at_once_are_all_in_it(
     cluster: Cluster, tmp_path: Path, tenant: str
 ) -> None:

@@ -231,6 +231,7 @@ async def test_half_a_surrogate_pair_can_be_sent() -> None:
     assert written.texts and "half ? of it" in api.prompts[0]
 
 
+@pytest.mark.long
 def test_nothing_else_imports_the_sdk() -> None:
     """It costs a second; the server, the command line and a whole pass do without it."""
     script = """

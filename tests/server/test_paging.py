@@ -48,7 +48,7 @@ def long_texts(draw: st.DrawFn) -> list[str]:
 
 
 @given(long_texts())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=min(25, settings().max_examples), deadline=None)
 def test_the_pages_together_are_the_texts(texts: list[str]) -> None:
     assert read_all(texts)[0] == texts
 

@@ -18,6 +18,7 @@ from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.server.server import build_server
 from palimpsest_mcp.settings.settings import Settings
 
+from ..conftest import first_of
 from .test_tools import items, server_over, text_of
 
 pytestmark = pytest.mark.anyio
@@ -25,7 +26,7 @@ ERAS = ("legacy", "2026-07-28")
 SECRET = "ghp_a7Qz9XvB2mWc8RtY4nHp6LdJ3sGf5TbN1aVa"
 
 
-@pytest.fixture(params=ERAS)
+@pytest.fixture(params=first_of(reversed(ERAS)))
 async def client(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Client]:
     async with Client(server_over(tmp_path / "home"), mode=request.param) as connected:
         yield connected

@@ -21,6 +21,7 @@ from mcp.types import TextContent
 
 from palimpsest_mcp.server.server import let_answers_through, run_interruptible
 
+from ..conftest import first_of
 from .conftest import begin
 
 SILENT_S = 60.0
@@ -44,7 +45,7 @@ HELLO = message(
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+@pytest.mark.parametrize("mode", first_of(["2026-07-28", "legacy"]))
 async def test_a_session_through_a_pipe(tmp_path: Path, mode: str) -> None:
     parameters = StdioServerParameters(
         command=COMMAND[0], args=[*COMMAND[1:], "serve", "--home", str(tmp_path / "home")], env=dict(os.environ)
@@ -245,7 +246,7 @@ def test_an_interrupt_ends_a_server_that_waits_for_its_client(tmp_path: Path) ->
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for another process")
-@pytest.mark.parametrize("thread", ["asyncio.to_thread", "anyio.to_thread.run_sync"])
+@pytest.mark.parametrize("thread", first_of(["asyncio.to_thread", "anyio.to_thread.run_sync"]))
 def test_an_interrupt_ends_a_server_in_which_a_pass_works(tmp_path: Path, thread: str) -> None:
     """Passes work in threads, which cannot be called off either; this one would never end."""
     code = f"""
@@ -266,6 +267,7 @@ sys.exit(run_interruptible(work))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for another process")
+@pytest.mark.long
 def test_an_interrupt_that_does_not_break_the_sleep_of_the_loop_ends_a_server_too(tmp_path: Path) -> None:
     """In the moment before the loop sleeps a signal breaks no sleep. Here it never does: another thread receives it."""
     code = """
@@ -284,6 +286,7 @@ sys.exit(run_interruptible(work))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for another process")
+@pytest.mark.long
 def test_an_interrupt_ends_a_server_whose_client_reads_no_more(tmp_path: Path) -> None:
     asked = HELLO + "".join(message(2 + n, "tools/list") for n in range(40))  # more than a pipe holds
     assert interrupted(COMMAND, tmp_path, '{"jsonrpc"', first=asked) == (130, "")
@@ -316,6 +319,7 @@ def test_requests_that_come_faster_than_they_are_answered_are_all_answered(tmp_p
         assert stdout.read() == "" and running.wait(SILENT_S) == 0
 
 
+@pytest.mark.long
 def test_requests_are_read_from_a_file_too(tmp_path: Path) -> None:
     """No event loop can wait for one."""
     asked = tmp_path / "asked.jsonl"

@@ -20,6 +20,8 @@ from palimpsest_mcp.server.answers import PAGE_TOKENS, SMALL_TOKENS, as_text
 from palimpsest_mcp.server.lifespan import count_o200k
 from palimpsest_mcp.server.server import build_server
 
+from ..conftest import first_of
+
 pytestmark = pytest.mark.anyio
 
 
@@ -49,7 +51,7 @@ def items(calls: int = 20) -> list[dict[str, Any]]:
     return made
 
 
-@pytest.fixture(params=["legacy", "2026-07-28"])
+@pytest.fixture(params=first_of(["2026-07-28", "legacy"]))
 async def client(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Client]:
     async with Client(server_over(tmp_path / "home"), mode=request.param) as connected:
         yield connected

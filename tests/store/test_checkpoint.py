@@ -127,7 +127,7 @@ def test_what_was_kept_goes_on_from_where_it_ended_in_few_files() -> None:
     assert told(opened(ledger_on(disk))) == true(ledger_on(disk))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=min(200, 4 * settings().max_examples))
 @given(st.integers(0, 1 << 32))
 def test_any_changed_byte_of_a_checkpoint_makes_the_ledger_be_read_whole(seed: int) -> None:
     disk, chance = SimulatedDisk(), Random(seed)
@@ -145,7 +145,7 @@ def test_any_changed_byte_of_a_checkpoint_makes_the_ledger_be_read_whole(seed: i
     assert ledger_on(disk).checkpoint(S1) is not None
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=min(100, 4 * settings().max_examples))
 @given(st.integers(0, 1 << 32))
 def test_a_segment_that_is_not_what_it_was_is_noticed_before_or_when_its_line_is_asked_for(seed: int) -> None:
     disk, chance = SimulatedDisk(), Random(seed)

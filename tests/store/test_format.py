@@ -6,11 +6,12 @@ import base64
 import hashlib
 import json
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
+from jsonschema import Draft202012Validator
 
 from palimpsest_mcp.models.events import Event, Replaced, SessionInfo, SessionKey
 from palimpsest_mcp.models.records import OffloadRecord
@@ -32,8 +33,16 @@ def examples(heading: str) -> bytes:
     return "".join(re.findall(r"```jsonl\n(.*?)```", section, re.DOTALL)).encode()
 
 
+@cache
+def schema_of(name: str) -> Any:
+    """Made once: checking a schema takes longer than checking a line by it."""
+    schema = json.loads((DOCS / "schemas" / f"{name}.schema.json").read_text("utf-8"))
+    Draft202012Validator.check_schema(schema)
+    return Draft202012Validator(schema)
+
+
 def check_schema(name: str, line: bytes) -> None:
-    jsonschema.validate(json.loads(line), json.loads((DOCS / "schemas" / f"{name}.schema.json").read_text("utf-8")))
+    schema_of(name).validate(json.loads(line))
 
 
 @pytest.mark.parametrize("name", sorted(schemas.TYPES))

@@ -212,7 +212,8 @@ class _Proof:
         names = found[2].split(" ")
         if rule := self._listed(names):
             return rule
-        nexts = next(filter(None, (self._places(one.text) for one in following if one.kind == "quote")), [])
+        below = (self._places(one.text) for one in following if one.kind == "quote")
+        nexts = next((places for places in below if places), list[int]())
         for place in self._places(found[1])[:_OFTEN]:
             end = next((one for one in nexts if one > place), len(self._facts.order))
             if self._facts.holds(names, place + 1, end):

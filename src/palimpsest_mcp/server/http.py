@@ -176,6 +176,9 @@ def make_app(
 
 _MOST_CONNECTIONS = 1_000
 """At once, a process; more are answered by 503."""
+_STARTS_S = 60
+"""A worker that does not answer for so long is killed; a busy machine needs ten seconds to start one, and with uvicorn's
+own five it starts them for ever."""
 
 
 def serve_http(home: str | None, only_session: str, options: HttpOptions) -> int:
@@ -202,6 +205,7 @@ def serve_http(home: str | None, only_session: str, options: HttpOptions) -> int
         ws="none",
         limit_concurrency=_MOST_CONNECTIONS,
         timeout_graceful_shutdown=math.ceil(GRACE_S),
+        timeout_worker_healthcheck=_STARTS_S,
         ssl_certfile=options.tls_cert or None,
         ssl_keyfile=options.tls_key or None,
     )

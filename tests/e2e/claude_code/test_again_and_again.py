@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from .driver import OVER_TRIGGER, Client
 from .fake_messages import all_faults, calls, say
 from .long_sessions import archived, damage, reading, results_of
 
 
+@pytest.mark.long
 def test_after_several_compactions_and_in_a_fork_every_original_still_comes_back(client: Client) -> None:
     over = calls(("Bash", {"command": "echo on"}), used=OVER_TRIGGER)
     turns = [reading(client, *range(5)), over, reading(client, *range(5, 10)), over, say("end")]

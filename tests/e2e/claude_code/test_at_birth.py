@@ -128,6 +128,7 @@ def test_short_results_errors_binaries_and_files_to_edit_enter_as_they_are(born:
     assert originals(born, run) == []
 
 
+@pytest.mark.long
 def test_nothing_is_replaced_where_the_user_switched_it_off(born: Client) -> None:
     born.environment["PALIMPSEST_AT_BIRTH"] = "false"
     run, (shown,) = play(born, call("mcp__texts__lines", characters=LONG))
@@ -135,6 +136,7 @@ def test_nothing_is_replaced_where_the_user_switched_it_off(born: Client) -> Non
     assert originals(born, run) == []
 
 
+@pytest.mark.long
 def test_the_users_own_threshold_counts(born: Client) -> None:
     born.environment["PALIMPSEST_AT_BIRTH_TOKENS"] = "3000"
     run, (small, large) = play(born, bash("seq 1 50"), call("mcp__texts__lines", characters=20_000))

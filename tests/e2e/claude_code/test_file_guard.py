@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from .driver import Client
 from .fake_messages import bash, say
 from .probe import hook_output, probe_of
@@ -38,6 +40,7 @@ def test_what_the_server_lets_pass_runs(client: Client) -> None:
     assert NOTE in (client.project / "new.py").read_text("utf-8") and run.said == "end"
 
 
+@pytest.mark.long
 def test_without_the_module_the_client_asks_about_what_it_can_see(client: Client) -> None:
     probe = probe_of(client)
     probe.plan({"PreToolUse Bash": DENY})

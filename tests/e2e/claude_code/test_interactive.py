@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from .driver import OUR_TOOLS, Client, wait_for
 from .fake_messages import all_faults, say
 from .long_sessions import archived, reading, results_of
@@ -42,6 +44,7 @@ def test_after_a_turn_over_our_threshold_the_session_is_compacted_and_the_status
         assert kept[call_id].decode() == results.originals[call_id]
 
 
+@pytest.mark.long
 def test_compact_by_hand_goes_through_the_module(client: Client, terminal: Callable[..., Terminal]) -> None:
     client.settings(permissions={"allow": ["Bash", "Read", OUR_TOOLS]})
     client.api.play(

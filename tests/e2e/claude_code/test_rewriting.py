@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from .driver import OVER_TRIGGER, Client
 from .fake_messages import Reply, all_faults, bash, call, calls, say
 from .long_sessions import archived
@@ -49,6 +51,7 @@ def test_continue_and_resume_pick_a_rewritten_session_up_with_digests_and_nothin
     assert {name: data.decode() for name, data in kept.items()}.items() <= whole.items()
 
 
+@pytest.mark.long
 def test_with_the_plugin_the_new_session_reaches_the_old_ones_batches(client: Client) -> None:
     noise = "for i in $(seq 1 120); do echo row $i of {0} took $((i*7)) ms; done"
     run = client.run("go", turns=[*(bash(noise.format(n)) for n in range(9)), say("end")])

@@ -9,6 +9,7 @@ from threading import Thread
 
 import pytest
 
+from ...conftest import first_of
 from .driver import OUR_TOOLS, OVER_TRIGGER, Client, Run, wait_for
 from .fake_messages import Reply, Request, Turn, all_faults, calls, say
 from .long_sessions import archived, damage, reading, restore_first, results_of
@@ -36,6 +37,7 @@ def full(client: Client) -> list[Turn]:
     return [reading(client, *range(3)), reading(client, *range(3, 6))]
 
 
+@pytest.mark.long
 def test_killed_before_a_compaction_the_client_compacts_and_goes_on(client: Client) -> None:
     def kill_and_go_on(_: Request) -> Reply:
         kill_servers(client)
@@ -69,6 +71,7 @@ def test_killed_during_a_compaction_the_conversation_is_the_old_or_the_new_one(c
     assert again.requests[-1].results == run.requests[-1].results
 
 
+@pytest.mark.long
 def test_killed_after_a_compaction_the_digests_stay_and_a_new_process_restores(client: Client) -> None:
     def kill_and_restore(request: Request) -> Reply:
         kill_servers(client)
@@ -85,7 +88,7 @@ def test_killed_after_a_compaction_the_digests_stay_and_a_new_process_restores(c
     assert any(results.originals[one] in answer for one in results.digested)
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("when", first_of(["after", "before"]))
 def test_a_hook_of_a_dead_server_stops_no_prompt(client: Client, when: str) -> None:
     with client.talking(turns=[say("one"), say("end")]) as talk:
         if when == "before":

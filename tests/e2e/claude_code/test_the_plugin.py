@@ -8,6 +8,8 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from palimpsest_mcp.server.lifespan import count_o200k
 
 from .driver import CHECKOUT, OUR_TOOLS, PLUGIN, Client, Run
@@ -36,6 +38,7 @@ def test_the_plugin_installs_from_the_marketplace_file_and_works(client: Client)
     assert f"{OUR_TOOLS}__restore_batch" in _second_prompt(client).requests[-1].text
 
 
+@pytest.mark.long
 def test_the_skill_is_called_by_its_own_name(client: Client) -> None:
     run = client.run("/palimpsest", turns=[say("done")])
     assert "restore_batch" in run.requests[-1].text and "what stands where" in run.requests[-1].text

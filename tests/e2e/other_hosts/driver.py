@@ -62,6 +62,10 @@ class User:
             options = {"baseURL": f"{self.api.url}/v1", "apiKey": "dummy"}
             models = {MODEL: {"limit": {"context": WINDOW, "output": 4_000}}}
             config = {"autoupdate": False, "permission": {"*": "allow"}, "small_model": f"anthropic/{MODEL}"}
+            # Where it finds a plugin it gets a package of types from the registry first, unless one is there as locked.
+            (settings := self.home / ".config" / "opencode" / "node_modules").mkdir(parents=True, exist_ok=True)
+            types = {"packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}}
+            self._write(settings.with_name("package-lock.json"), types)
             self._write(
                 self.work / "opencode.json",
                 {**config, "provider": {"anthropic": {"options": options, "models": models}}},

@@ -83,7 +83,7 @@ def test_fitting_again_from_what_was_kept_changes_nothing() -> None:
         assert fit(from_markdown(to_markdown(once)), whole, count) == once
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=min(25, settings().max_examples), deadline=None)
 @given(st.integers(0, 120), st.integers(0, 120), st.integers(0, 40), st.integers(700, 3_000))
 def test_any_session_fits_and_loses_no_count(files: int, shell: int, errors: int, limit: int) -> None:
     fitted = fit(AnchoredSummary(session="sabcd"), found(files, shell=shell, errors=errors), count, limit)

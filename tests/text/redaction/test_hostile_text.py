@@ -8,6 +8,8 @@ import pytest
 
 from palimpsest_mcp.text.redaction.redactor import RuleRedactor
 
+from ...conftest import first_of
+
 SIZE = 1 << 14
 
 
@@ -19,13 +21,13 @@ def seconds(redactor: RuleRedactor, text: str) -> float:
 
 @pytest.mark.parametrize(
     "piece",
-    [
+    first_of([
         "a", "password=", "password: ", '"password":"', "-----BEGIN PRIVATE KEY-----", "ghp_", "a@",
         "4539 1488 ", "%3D", "\\",
         "&quot;", "://a:", "[redacted:", "Cookie: a=b;", "cookie=", "+1 2 3 ", "secret_", "\x00", "\ud800",
         "the password is ", "x://a:b@c#@", "x://a:b#", "password=<<A\n", "password:\n",
         '"password":{"a":"b",', "htpasswd -b ", "WIFI:S:a;",
-    ],
+    ], kept=8),
 )  # fmt: skip
 def test_time_grows_with_the_text_and_no_faster(redactor: RuleRedactor, piece: str) -> None:
     text = piece * (SIZE // len(piece))

@@ -9,6 +9,8 @@ from surviving import survives
 from palimpsest_mcp.text.redaction.redactor import RuleRedactor
 from palimpsest_mcp.text.redaction.rules import Rule, default_rules
 
+from ...conftest import first_of
+
 WORDS = [
     "example",
     "EXAMPLE",
@@ -63,7 +65,7 @@ def beside_a_keyword(rule: Rule, value: str) -> str:
     return f"{'' if near[0] or not rule.keywords else rule.keywords[0]} see {value}\n"
 
 
-@pytest.mark.parametrize("where", [0.0, 0.5, 1.0], ids=["start", "middle", "end"])
+@pytest.mark.parametrize("where", first_of([0.5, 0.0, 1.0]), ids=["middle", "start", "end"])
 def test_a_key_of_any_rule_that_holds_a_stand_in_is_masked(redactor: RuleRedactor, where: float) -> None:
     tried, shown = set[str](), list[tuple[str, str, str]]()
     for rule in default_rules().rules:
