@@ -6,6 +6,7 @@ import hashlib
 import shutil
 import zlib
 from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,7 @@ def items(numbers: Sequence[int]) -> list[dict[str, Any]]:
     return found
 
 
-def opened_at(home: Path, digit: str = "7") -> Palimpsest:
+def opened_at(home: Path, digit: str = "7") -> AbstractAsyncContextManager[Palimpsest]:
     """Each process of a store has a digit of its own, of which all its names are."""
     return Palimpsest.open(home, random_hex=lambda size: digit * 2 * size)
 

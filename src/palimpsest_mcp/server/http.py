@@ -177,8 +177,8 @@ def make_app(
 _MOST_CONNECTIONS = 1_000
 """At once, a process; more are answered by 503."""
 _STARTS_S = 60
-"""A worker that does not answer for so long is killed; a busy machine needs ten seconds to start one, and with uvicorn's
-own five it starts them for ever."""
+"""A worker that does not answer for so long is killed; a busy machine needs ten seconds to start one, and in
+uvicorn's own five it would start them for ever."""
 
 
 def serve_http(home: str | None, only_session: str, options: HttpOptions) -> int:
