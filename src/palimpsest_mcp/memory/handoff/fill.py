@@ -44,8 +44,20 @@ def _task(of: Material) -> dict[str, Any]:
         "orders": of.orders(),
         "decisions": of.decisions(),
         "artifacts": (*of.files("artifacts"), *(FileNote(path=text) for text in of.other_artifacts())),
-        "complete": (*of.finished("complete"), *(f"Committed: {text}" for text in of.commits("complete"))),
-        "in_progress": (*of.state(), *of.next(), *of.runs("in_progress"), *of.newest_calls()),
+        "complete": (
+            *of.answered(),
+            *of.finished("complete"),
+            *(f"Committed: {text}" for text in of.commits("complete")),
+            *of.ended("complete"),
+            *of.runs("complete", good=True),
+        ),
+        "in_progress": (
+            *of.state(),
+            *of.next(),
+            *of.unsaved(),
+            *of.runs("in_progress", good=False),
+            *of.newest_calls(),
+        ),
         "blocked": remaining,
         "errors": tuple(of.errors("errors")),
         "facts": (*of.thread("facts"), *of.places(), *of.context()),
@@ -95,7 +107,7 @@ def _implementation(of: Material) -> dict[str, Any]:
     done = [*of.finished("completed"), *(f"Committed: {text}" for text in of.commits("completed"))]
     reports = of.facts.reports[-1:] if of.facts.requests else ()  # else it stands under In Progress
     told = [f"Reported last (message {one.message}): {one.text}" for one in reports]
-    doing = [*of.state(), *of.next(), *of.newest_calls(), *of.worked_on()]
+    doing = [*of.state(), *of.next(), *of.unsaved(), *of.newest_calls(), *of.worked_on()]
     remaining = of.first("remaining", of.remaining(), of.room.todos)
     return {
         "orders": of.orders(),

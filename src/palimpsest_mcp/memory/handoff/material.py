@@ -11,8 +11,10 @@ import msgspec
 
 from ...models.handoffs import Check, Choice, FileNote, Finding, Handoff
 from ...models.summaries import AnchoredSummary, ChangedFile, Decision, Said, SessionFacts, Step, step_words
+from ...models.text import counted
 from ..summary.facts import still_standing
-from ..summary.harvest import ran
+from ..summary.harvest import is_good, ran
+from ..summary.next_step import EDITED
 from ..summary.talk import CUT
 
 MARK = "…/"
@@ -134,7 +136,11 @@ class Material:
         self._task_told = bool(asked)
         if not asked or _same(asked, self.task_words):
             return self.task_words
-        return f"{self.task_words}\n\nFirst asked: {asked}" if self.task_words else asked
+        later = sum(1 for one in self.facts.requests if not self._is_intent(one))
+        when = f" (message {self.facts.first.message}" if self.facts.first is not None else " ("
+        when += f"; {counted(later, 'request')} came since, the newest stands below)" if later else ")"
+        when = "" if when == " ()" else when
+        return f"{self.task_words}\n\nFirst asked{when}: {asked}" if self.task_words else asked
 
     def state(self) -> list[str]:
         """What is under way: stated, ticked as in progress, else where the conversation stands."""
@@ -169,11 +175,12 @@ class Material:
         asked = sorted((*self.facts.requests, *self.facts.replies), key=lambda one: one.message)
         requests = self.newest(field, self._untold(asked), self.room.requests)
         reports = self.newest(field, self._untold(self.facts.reports), self.room.reports)
-        said = [(one.message, 0, f"User, message {one.message}: {one.text}") for one in requests]
-        said += [(one.message, 1, f"Agent, message {one.message}: {one.text}") for one in reports]
+        said = [(one.message, 0, _by_user(one)) for one in requests]
+        said += [(one.message, 1, self._by_agent(one, asked)) for one in reports]
         last = self.facts.last_said
         if last is not None and last.message not in {*self._told, *(one.message for one in reports)}:
-            said.append((last.message, 1, f"Agent, message {last.message}, its newest: {last.text}"))
+            since = f" ({self.facts.since_said})" if self.facts.since_said else ""
+            said.append((last.message, 1, f"Agent, message {last.message}, its newest{since}: {last.text}"))
         first = self.facts.first
         quoted = {*self._told, *(one.message for one in requests)}
         if first is not None and first.message not in quoted and not self._is_intent(first):
@@ -182,7 +189,16 @@ class Material:
         if rows or not self.facts.items:
             return rows
         said_last = self.summary.last_said
-        return [f"Agent, last: {said_last}" if said_last else "Nobody said anything since the task was given."]
+        return [f"Agent, last: {said_last}" if said_last else "Since the task was given only calls are on record."]
+
+    def _by_agent(self, one: Said, asked: Sequence[Said]) -> str:
+        """A statement of the agent with what became of it: what the user said next, and which files changed since."""
+        name = f"Agent, message {one.message}" + (", overturned by the user" if one.overturned else "")
+        told = {said.message for said in asked if said.message in self._told}
+        number = int(one.then.removeprefix("message ").partition(":")[0]) if one.then else 0
+        then = f" – The user then, {one.then}" if one.then and number not in told else ""
+        since = f" – Changed again since: {one.changed_since}" if one.changed_since else ""
+        return f"{name}: {one.text}{then}{since}"
 
     def _untold(self, said: Sequence[Said]) -> list[Said]:
         known = self._told
@@ -226,7 +242,12 @@ class Material:
         return list(self.newest(field, made, self.room.commits))
 
     def other_artifacts(self) -> list[str]:
-        return [text for text in self.summary.key_artifacts if not text.startswith("[")]
+        return [text for text in self.summary.key_artifacts if not text.startswith(("[", "ran `"))]
+
+    def ended(self, field: str) -> tuple[str, ...]:
+        """Commands that closed, merged or published something."""
+        made = [text for text in self.summary.key_artifacts if text.startswith("ran `")]
+        return self.newest(field, made, self.room.commits)
 
     def files(self, field: str) -> tuple[FileNote, ...]:
         """Changed files, the one changed last first; those of editing tools before what only a shell touched."""
@@ -269,13 +290,26 @@ class Material:
         """Not resolved, as far as a later result shows."""
         open_ones = [one for one in self.summary.errors_encountered if not one.resolution]
         kept = self.newest(field, open_ones, self.room.errors)
-        return [f"Not seen resolved: {one.error}" + (f" (in: {one.where})" if one.where else "") for one in kept]
+        told = [f"Not seen resolved: {one.error}" + (f" (in: {one.where})" if one.where else "") for one in kept]
+        others = len(self.summary.errors_encountered) - len(open_ones)
+        return [*told, f"{counted(others, 'other error')}: seen to work later, or left behind."] if others else told
 
-    def runs(self, field: str) -> list[str]:
+    def runs(self, field: str, *, good: bool | None = None) -> list[str]:
+        """Checks with their outcome: all, those that went well, or the others."""
         errors = {one.error for one in self.summary.errors_encountered}
         runs = still_standing(self.facts.runs, self.summary.errors_encountered)
         told = [one for one in runs if not (one.failed and one.line in errors)]
+        told = [one for one in told if good is None or is_good(one) == good]
         return [ran(one) for one in self.newest(field, told, self.room.runs)]
+
+    def answered(self) -> list[str]:
+        """How many requests before the newest were answered."""
+        number = self.facts.answered
+        return [f"Answered: {counted(number, 'request')} before the newest."] if number else []
+
+    def unsaved(self) -> list[str]:
+        """Files that were edited since the last commit."""
+        return [one.text for one in self.summary.checkpoint if one.kind == "open" and EDITED in one.text]
 
     def todos(self, field: str) -> tuple[Check, ...]:
         kept = self.summary.todos[: self.room.todos]
@@ -290,6 +324,13 @@ class Material:
 
     def context(self) -> list[str]:
         return list(self.summary.technical_context)
+
+
+def _by_user(one: Said) -> str:
+    """A message of the user; of an answer with what it answers, of a request whether it was taken back."""
+    about = f" (said to: {one.about})" if one.about else ""
+    back = ", taken back" if one.overturned else ""
+    return f"User, message {one.message}{back}: {one.text}{about}" + (f" – {one.then}" if one.then else "")
 
 
 def _joined(folder: str, path: str) -> str:

@@ -16,6 +16,8 @@ from .talk import one_line
 
 MORE = 80
 """Characters that a line of the checkpoint may have beside those of the newest request."""
+MAX_NEXT = 320
+"""Characters of the next step: cut shorter, it names no act."""
 BUDGET_TOKENS = 1_500
 """o200k tokens of the whole markdown, headings and metadata included."""
 
@@ -156,7 +158,7 @@ def _points(found: AnchoredSummary, keep: _Keep) -> tuple[Point, ...]:
     others = [one for one in found.checkpoint if one.kind not in ("asked", "next")]
     kept = _newest(others, keep.points)
     return tuple(
-        msgspec.structs.replace(one, text=one_line(one.text, keep.asked + MORE))
+        msgspec.structs.replace(one, text=one_line(one.text, MAX_NEXT if one.kind == "next" else keep.asked + MORE))
         for one in found.checkpoint
         if one.kind in ("asked", "next") or one in kept
     )
