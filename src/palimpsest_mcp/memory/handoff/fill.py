@@ -43,7 +43,7 @@ def _task(of: Material) -> dict[str, Any]:
         "task": of.task(),
         "orders": of.orders(),
         "decisions": of.decisions(),
-        "artifacts": (*of.files("artifacts"), *(FileNote(path=text) for text in of.other_artifacts())),
+        "artifacts": (*of.files("artifacts"), *map(_artifact, of.other_artifacts())),
         "complete": (
             *of.answered(),
             *of.finished("complete"),
@@ -186,6 +186,11 @@ def _united(said: Sequence[Any], found: Sequence[Any]) -> tuple[Any, ...]:
 def main_text(entry: Any) -> str:
     """The first field of an entry: what it is about."""
     return entry if isinstance(entry, str) else str(getattr(entry, entry.__struct_fields__[0]))
+
+
+def _artifact(text: str) -> FileNote:
+    path = text.removeprefix("made ")
+    return FileNote(path=path, note="made by a command" if path != text else "")
 
 
 def _evidence(text: str) -> Finding:

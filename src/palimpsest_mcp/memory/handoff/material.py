@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar, cast
 
 import msgspec
@@ -144,7 +144,8 @@ class Material:
 
     def state(self) -> list[str]:
         """What is under way: stated, ticked as in progress, else where the conversation stands."""
-        doing = [todo.text for todo in self.summary.todos if todo.in_progress]
+        told = " ".join(one.text for one in self.summary.checkpoint if one.kind == "next")
+        doing = [todo.text for todo in self.summary.todos if todo.in_progress and f"did: {todo.text}" not in told]
         stated = [self.summary.current_state] if self.summary.current_state else []
         return [*stated, *self.where_it_stands(), *doing]
 
@@ -176,7 +177,8 @@ class Material:
         requests = self.newest(field, self._untold(asked), self.room.requests)
         reports = self.newest(field, self._untold(self.facts.reports), self.room.reports)
         said = [(one.message, 0, _by_user(one)) for one in requests]
-        said += [(one.message, 1, self._by_agent(one, asked)) for one in reports]
+        shown = {*self._told, *(one.message for one in requests)}
+        said += [(one.message, 1, _by_agent(one, shown)) for one in reports]
         last = self.facts.last_said
         if last is not None and last.message not in {*self._told, *(one.message for one in reports)}:
             since = f" ({self.facts.since_said})" if self.facts.since_said else ""
@@ -190,15 +192,6 @@ class Material:
             return rows
         said_last = self.summary.last_said
         return [f"Agent, last: {said_last}" if said_last else "Since the task was given only calls are on record."]
-
-    def _by_agent(self, one: Said, asked: Sequence[Said]) -> str:
-        """A statement of the agent with what became of it: what the user said next, and which files changed since."""
-        name = f"Agent, message {one.message}" + (", overturned by the user" if one.overturned else "")
-        told = {said.message for said in asked if said.message in self._told}
-        number = int(one.then.removeprefix("message ").partition(":")[0]) if one.then else 0
-        then = f" – The user then, {one.then}" if one.then and number not in told else ""
-        since = f" – Changed again since: {one.changed_since}" if one.changed_since else ""
-        return f"{name}: {one.text}{then}{since}"
 
     def _untold(self, said: Sequence[Said]) -> list[Said]:
         known = self._told
@@ -324,6 +317,19 @@ class Material:
 
     def context(self) -> list[str]:
         return list(self.summary.technical_context)
+
+
+def _by_agent(one: Said, shown: Collection[int]) -> str:
+    """A statement of the agent with what became of it: what the user said next, and which files changed since.
+
+    Args:
+        shown: messages of the user that are quoted beside it.
+    """
+    name = f"Agent, message {one.message}" + (", overturned by the user" if one.overturned else "")
+    number = int(one.then.removeprefix("message ").partition(":")[0]) if one.then else 0
+    then = f" – The user then, {one.then}" if one.then and number not in shown else ""
+    since = f" – Changed again since: {one.changed_since}" if one.changed_since else ""
+    return f"{name}: {one.text}{then}{since}"
 
 
 def _by_user(one: Said) -> str:

@@ -76,7 +76,7 @@ OTHERS = "a later run of the same command fails with another error"
 OTHER_CALLS = "a later call of the same kind fails with another error"
 ELSEWHERE = "another command that met it shows no error in a later run"
 LOOKED = "it only looked; the work went on without it"
-PROBED = "it only tried something out; the work went on without it"
+PROBED = "it only tried something out"
 LEFT = "the user asked for something else since, and nothing came back to it"
 PROGRAM = "a later run of the same program on it went well"
 PASSED = "later checks of the whole went well"
@@ -206,7 +206,7 @@ def _left_behind(call: Call, asked: Sequence[int], later: int) -> str:
     Args:
         later: how many calls came after it.
     """
-    if later and call.action.verb == "run" and _PROBES.match(call.action.target.strip()):
+    if call.action.verb == "run" and _PROBES.match(call.action.target.strip()):
         return PROBED
     if later < LEFT_BEHIND:
         return ""

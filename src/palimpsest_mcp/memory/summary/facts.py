@@ -172,7 +172,9 @@ MOST_GIVEN = 16
 FEW_ROWS = 3
 """So short a result is told whole."""
 _VIEW = re.compile(r"\s*(?:2>&1)?\s*\|\s*(?:head|tail|grep|rg|sed|awk|less|cat|tee|sort|uniq|wc)\b.*", re.DOTALL)
-_FOLDER = re.compile(r"^\s*cd (\S+)\s*&&\s*")
+_FOLDER = re.compile(r"^\s*cd (\S+)\s*(?:&&|;|\n)\s*")
+_THINKS = re.compile(r"think|reason|reflect|^plan$", re.IGNORECASE)
+"""Tools with which an agent only talks to itself."""
 _AGENTS = re.compile(r"(?:Task|Agent|dispatch_agent|spawn_agent|delegate\w*)$")
 _SKILLS = re.compile(r"(?:Skill|use_skill|load_skill)$")
 _SKILL_FILE = re.compile(r"([^/\\]+)[/\\]SKILL\.md$")
@@ -192,8 +194,8 @@ def facts_of(items: Sequence[Item], mask: Mask) -> SessionFacts:
     changed = {one.path for one in trail(calls).files}
     requests = requests_of(items, mask)
     ends = ends_of_turns(items)
-    until = [one.message for one in requests[1:]] + [len(items) + 1_000_000]
-    answered = [any(one.message < end < stop for end in ends) for one, stop in zip(requests, until, strict=True)]
+    until = [*(one.message for one in requests[1:]), max(ends, default=0) + 1]
+    answered = [any(one.message < end < stop for end in ends) for one, stop in zip(requests, until, strict=False)]
     pending = tuple(
         f"The user's question in message {one.message} is not answered yet."
         for one, is_answered in zip(requests[-1:], answered[-1:], strict=True)
@@ -231,9 +233,14 @@ def _read(calls: Sequence[Call], changed: set[str], mask: Mask) -> tuple[str, ..
     return tuple(one_line(mask(path), MAX_LINE) for path in list(found)[-KEPT_READ:])
 
 
+def is_thought(call: Call) -> bool:
+    """Whether a call does nothing but note a thought."""
+    return call.action.verb == "other" and _THINKS.search(call.tool) is not None
+
+
 def since_said(message: int, calls: Sequence[Call]) -> str:
     """How many calls a message of the agent announced or was followed by, and how the newest came out; empty: none."""
-    since = [call for call in calls if call.place[0] >= message - 1 and not call.agent]
+    since = [call for call in calls if call.place[0] >= message - 1 and not (call.agent or is_thought(call))]
     if not since:
         return ""
     last = since[-1]
@@ -321,7 +328,7 @@ def newest_calls(calls: Sequence[Call], mask: Mask, number: int = KEPT_ACTIVITY)
     which are told elsewhere, are none of them."""
     told: dict[tuple[str, str], Call] = {}
     for call in calls:
-        if not (call.agent or is_todo_tool(call.tool) or _is_check(call) or _is_good_edit(call)):
+        if not (call.agent or is_todo_tool(call.tool) or is_thought(call) or _is_check(call) or _is_good_edit(call)):
             key = call.tool, _given(call)
             told.pop(key, None)
             told[key] = call

@@ -6,6 +6,7 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from itertools import takewhile
 
 from ...models.items import Item
 from ...models.summaries import AnchoredSummary, ChangedFile, Decision, ErrorMet, Point, PointKind, Ran, Said
@@ -22,8 +23,8 @@ from .talk import (
     asks,
     decisions_of,
     ended_in,
-    ends_of,
     ends_of_turns,
+    heard,
     intent_of,
     last_said,
     newest_said,
@@ -85,7 +86,7 @@ def checkpoint(
     failed = [pair for pair in left.values() if pair not in failing]
     is_fresh = todos.message >= asked.message
     lines: list[tuple[PointKind, Sequence[str]]] = [
-        ("asked", [_asked(asked, items, mask)]),
+        ("asked", [_asked(asked, items, calls, mask)]),
         ("finished", [*before[-MOST_COMMITS:], *todos.finished[-MOST_FINISHED:]]),
         ("done", [*_done(since, [one for _, one in errors], sorted(made), mask)]),
         ("failed", [_error(one, calls[number]) for number, one in failed[-MOST_FAILED:]]),
@@ -95,11 +96,10 @@ def checkpoint(
     return tuple(Point(kind=kind, text=text) for kind, texts in lines for text in texts)
 
 
-def _asked(asked: Said, items: Sequence[Item], mask: Mask) -> str:
-    """The newest request, and a short answer such as "yes, do it" that came after it."""
-    item, text = list(spoken(items, "user"))[-1]
-    row = item.position[0] + 1
-    then = f"; then message {row}: {one_line(mask(ends_of(text)), MAX_ANSWER)}" if row > asked.message else ""
+def _asked(asked: Said, items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> str:
+    """The newest request, and a short answer such as "yes, do it" that came after it, to a question of a tool too."""
+    row, words, _ = list(heard(items, calls, mask))[-1]
+    then = f"; then message {row}: {one_line(words, MAX_ANSWER)}" if row > asked.message else ""
     return f"message {asked.message}: {one_line(asked.text, MAX_ASKED)}{then}"
 
 
@@ -235,12 +235,18 @@ def _from_calls(calls: Sequence[Call], mask: Mask) -> Iterator[str]:
             target = call.action.target
             ran = [name for name in programs(target) if _CLOSES.match(name)]
             if ran and _ENDS_IT.search(unquoted(target)):
-                yield f"ran `{one_line(mask(unquoted(_FOLDER.sub('', target))), MAX_CLOSED).replace('`', '')}`"
+                words = takewhile(_is_plain, unquoted(_FOLDER.sub("", target)).split())
+                yield f"ran `{one_line(mask(' '.join(words)), MAX_CLOSED).replace('`', '')}`"
             yield from (f"made {one_line(mask(path), MAX_ARTIFACT)}" for path in _MADE_FILE.findall(_ends(call.text)))
             if _MAKES.search(target):
                 yield from (one_line(mask(line), MAX_ARTIFACT) for line in _COMMIT.findall(call.text))
             if _ASKS.search(target):
                 yield from (one_line(mask(url), MAX_ARTIFACT) for url in _MADE_URL.findall(call.text[-MAX_PRINTED:]))
+
+
+def _is_plain(word: str) -> bool:
+    """Whether a word of a command line is neither option nor operator."""
+    return word[0] not in "-|&;<>" and ">" not in word
 
 
 def _ends(text: str) -> str:
@@ -279,7 +285,7 @@ def harvest(
         session_intent=intent_of(items, mask),
         checkpoint=checkpoint(here, calls, errors, todos, artifacts, mask),
         files_modified=arranged(made.files),
-        decisions_made=rejected(_decided(items, calls, mask), items, mask),
+        decisions_made=_decided(items, calls, mask),
         technical_context=tuple(_context(made.unnamed, project)),
         todos=todos.open[: len(todos.open) - todos.boxes] if _is_left(todos, here, mask) else todos.open,
         todos_done=todos.done,
@@ -293,9 +299,13 @@ def harvest(
     )
 
 
-def _decided(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> list[tuple[int, Decision]]:
-    """What the agent stated as its decisions and what the user answered, in the order in which it was said."""
-    return sorted([*decisions_of(items, mask), *answers_of(items, calls, mask)], key=lambda pair: pair[0])
+def _decided(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> tuple[Decision, ...]:
+    """What the agent stated as its decisions, struck where the user rejected it, and what the user answered, in the
+    order in which it was said; an answer that struck one stands there."""
+    both = sorted([*decisions_of(items, mask), *answers_of(items, calls, mask)], key=lambda pair: pair[0])
+    found = rejected(both, items, mask)
+    by = [one.superseded_by for one in found if one.superseded_by]
+    return tuple(one for one in found if not any(words in one.decision for words in by))
 
 
 def _last_said(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> str:

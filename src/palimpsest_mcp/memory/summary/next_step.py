@@ -12,16 +12,19 @@ from ...models.text import counted
 from ...text.stem import stem
 from .calls import Call, is_check, strings
 from .errors_met import EDITS, is_look, programs, shows_error
-from .facts import call_line, named_call
+from .facts import call_line, is_thought, named_call
 from .talk import (
     Mask,
     announced,
+    asks,
     ended_in,
     ends_of_turns,
+    heard,
     is_unanswered,
     one_line,
     open_questions,
     plan_of,
+    plan_steps,
     replies_of,
     requests_of,
     spoken,
@@ -31,6 +34,8 @@ from .trail import changed_paths
 
 MAX_WORDS = 120
 """Characters of an answer, an error or a step that the next step quotes."""
+MAX_CALL = 180
+MAX_STEPS = 200
 MOST_PARTS = 2
 """Parts of a request that it names."""
 MOST_NAMES = 4
@@ -38,13 +43,10 @@ MOST_NAMES = 4
 _COMMIT = re.compile(r"^git commit$")
 _COMMITTED = re.compile(r"^\[\S+(?: \(root-commit\))? [0-9a-f]{7,40}\] ", re.MULTILINE)
 _WORD = re.compile(r"[^\W_]{3,}")
-_THINKS = re.compile(r"think|reason|reflect|plan$", re.IGNORECASE)
-"""Tools with which an agent only talks to itself."""
 _SEEN_SHARE = 1 / 3
 """Of the words of a part of a request: with fewer in calls, it is not seen done."""
 _DONE_SHARE = 2 / 3
 """Of a todo's words, so many stand in a call that did it."""
-_ROW = re.compile(r"^[ \t]*(?:\d{1,2}[.)]|[-*+•])\s+(.+)$", re.MULTILINE)
 _CLAUSE = re.compile(r"(?:[,;]|\.(?=\s)|\n|\b(?:and|then|und|dann|et|puis|y|luego)\b)+", re.IGNORECASE)
 EDITED = " edited "
 """Stands in the line that names files which are not committed."""
@@ -86,7 +88,7 @@ def next_step(
     if (ends := ends_of_turns(items)) and ends[-1] == _last_message(items):
         waits = f"the agent had the last word, in message {ends[-1]}"
         return f"{todo}, unless the user says otherwise: {waits}" if todo else f"wait for the user: {waits}"
-    own = [call for call in calls if not (call.agent or is_todo_tool(call.tool) or _THINKS.search(call.tool))]
+    own = [call for call in calls if not (call.agent or is_todo_tool(call.tool) or is_thought(call))]
     if own and not own[-1].answered:
         return "; then ".join(filter(None, (f"see what came of {named_call(own[-1], mask)}", todo)))
     return "; then ".join(_work(items, calls, own, errors, failing, todo, asked, mask)) or "none detected"
@@ -110,10 +112,9 @@ def _work(
     """Steps that follow from the calls made so far, in the middle of the work on a request."""
     since = [call for call in own if call.place[0] >= asked]
     last = own[-1] if own else None
-    met = {id(calls[number]): one for number, one in failing}
     hard = [(number, one) for number, one in failing if not is_look(calls[number])]
-    goal = f"the request in message {asked}"
-    if last is not None and id(last) in met and is_look(last):
+    goal = _goal(items, calls, asked, mask)
+    if last is not None and last.failed and is_look(last):
         yield f"go on with {goal} another way: {named_call(last, mask)} failed"
         return
     if hard:
@@ -130,12 +131,21 @@ def _work(
         yield todo
         return
     elif plan := plan_of(items):
-        yield f"go on with the plan of message {plan[0].position[0] + 1}"
-        yield f"last done of it: {call_line(last, mask)}" if last else "nothing of it is done yet"
+        steps = one_line(mask("; ".join(plan_steps(plan[1]))), MAX_STEPS)
+        done = f"the newest call: {named_call(last, mask)}" if last else "no call was made yet"
+        yield f"go on with the plan of message {plan[0].position[0] + 1} ({steps}); {done}"
         return
     else:
         yield from _finish(items, since, asked, goal, mask)
     yield from _settle(own, errors, calls, since)
+
+
+def _goal(items: Sequence[Item], calls: Sequence[Call], asked: int, mask: Mask) -> str:
+    """What the work is for: the newest request, with what the user answered since."""
+    text = next((text for item, text in spoken(items, "user") if item.position[0] + 1 == asked), "")
+    goal = f"the {'question' if asks(text) else 'request'} in message {asked}"
+    said = [one for one in heard(items, calls, mask) if one[0] > asked]
+    return f"{goal}, as message {said[-1][0]} says ({one_line(said[-1][1], MAX_WORDS)})" if said else goal
 
 
 def _finish(items: Sequence[Item], since: Sequence[Call], asked: int, goal: str, mask: Mask) -> Iterator[str]:
@@ -146,7 +156,8 @@ def _finish(items: Sequence[Item], since: Sequence[Call], asked: int, goal: str,
         more = f" and {len(left) - MOST_PARTS} more" if len(left) > MOST_PARTS else ""
         yield f"go on with {goal}: not seen done yet: {'; '.join(left[:MOST_PARTS])}{more}"
     elif since:
-        yield f"go on with {goal}, and answer it; the last call for it: {call_line(since[-1], mask)}"
+        last = one_line(call_line(since[-1], mask), MAX_CALL)
+        yield f"go on with {goal}, and answer it; the last call for it: {last}"
     else:
         yield f"go on with {goal}"
 
@@ -203,10 +214,9 @@ def _stems(text: str) -> frozenset[str]:
 
 
 def unseen_parts(text: str, calls: Sequence[Call]) -> list[str]:
-    """Parts of a request, by its list or its clauses, that no call which went well shows by its words; empty where
+    """Parts of a short request, by its clauses, that no call which went well shows by its words; empty where
     calls show none of them, since then words tell nothing."""
-    rows = [row.strip() for row in _ROW.findall(text)]
-    parts = rows if len(rows) > 1 else _CLAUSE.split(text) if len(text) < MAX_CLAUSES else []
+    parts = _CLAUSE.split(text) if len(text) < MAX_CLAUSES else []
     parts = [part.strip() for part in parts if len(_WORD.findall(part)) > 1 and not part.rstrip().endswith(("?", "？"))]
     said = frozenset[str]().union(
         *(_stems(" ".join(strings(call.args))) for call in calls if call.answered and not call.failed)

@@ -373,7 +373,9 @@ _ANCHORS = (
     ),
     Anchor(
         "Key Artifacts",
-        Part("key_artifacts", TEXTS, "None detected in results of tools.", former="No key artifacts were stated."),
+        Part(
+            "key_artifacts", TEXTS, "No commit, link or made file was detected.", former="No key artifacts were stated."
+        ),
         aliases=("artifacts",),
     ),
 )

@@ -187,6 +187,7 @@ _ASKING = late(
 _CHOSEN = late(r'"([^"\n]{1,600})"="([^"\n]{1,400})"')
 """What a person chose of what a tool put before them: `"question"="answer"`."""
 _NUMBERED_STEP = late(r"^[ \t]*\d{1,2}[.)]\s+\S", re.MULTILINE)
+_STEPS = late(r"^[ \t]*(\d{1,2})[.)]\s+(\S.*)$", re.MULTILINE)
 MAX_ABOUT = 160
 MAX_REACTION = 160
 MAX_OVERTURNED = 120
@@ -254,6 +255,7 @@ def _decides(text: str, before: str) -> bool:
 def _last_question(text: str) -> str:
     """The last question of a message, with the sentence before it where it says little; else its last sentence."""
     parts = [_MARKS.sub("", part) for part in sentences(text)]
+    parts = [part for part in parts if len(_WORD.findall(part)) > 1] or parts
     at = next((n for n in range(len(parts) - 1, -1, -1) if parts[n].endswith(("?", "？"))), len(parts) - 1)
     words = parts[at] if parts else ""
     if at > 0 and len(_WORD.findall(words)) < _FEW_WORDS:
@@ -339,11 +341,13 @@ def reports_of(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> tupl
     if plan is not None and plan[0].id not in {item.id for item, _ in told}:
         told = sorted([*told, plan], key=lambda pair: pair[0].position)
     plain = [(item, _EMPHASIS.sub("", ends_of(text))) for item, text in told]
-    answers = [*_reactions(items, calls, mask)]
-    return tuple(_with_reaction(one, answers) for one in _quoted(plain, mask, MAX_REPORT))
+    answers = [*heard(items, calls, mask)]
+    quoted = _quoted(plain, mask, MAX_REPORT)
+    until = [*(one.message for one in quoted[1:]), len(items) + MAX_MASKED]
+    return tuple(_with_reaction(one, answers, stop) for one, stop in zip(quoted, until, strict=False))
 
 
-def _reactions(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> Iterator[tuple[int, str, bool]]:
+def heard(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> Iterator[tuple[int, str, bool]]:
     """What the user said, by message: its number, its words, and whether they overturn what was said before."""
     rows = [(item.position[0] + 1, text) for item, text in spoken(items, "user")]
     rows += [
@@ -357,8 +361,8 @@ def _reactions(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> Iter
         yield message, one_line(mask(ends_of(text)), MAX_REACTION), bool(overturns)
 
 
-def _with_reaction(one: Said, reactions: Sequence[tuple[int, str, bool]]) -> Said:
-    after = next((reaction for reaction in reactions if reaction[0] > one.message), None)
+def _with_reaction(one: Said, reactions: Sequence[tuple[int, str, bool]], until: int) -> Said:
+    after = next((reaction for reaction in reactions if one.message < reaction[0] <= until), None)
     if after is None:
         return one
     message, words, overturned = after
@@ -373,7 +377,8 @@ def plan_of(items: Sequence[Item]) -> tuple[Item, str] | None:
     plan: tuple[Item, str] | None = None
     for place, item in enumerate(main):
         text = content_text(item.content) if is_said(item, "assistant") or is_said(item, "user") else ""
-        if item.role == "user" and text and _tells(text) and not _NOTICE.match(text) and not _AGREES.match(text):
+        turns = item.role == "user" and _tells(text) and not (_NOTICE.match(text) or _AGREES.match(text))
+        if turns or (item.kind == "tool_call" and _ASKING.search(item.tool_name)):
             plan = None
         elif item.role == "assistant" and len(_NUMBERED_STEP.findall(text)) > 1:
             after = main[place + 1] if place + 1 < len(main) else None
@@ -382,6 +387,14 @@ def plan_of(items: Sequence[Item]) -> tuple[Item, str] | None:
             if works or agreed:
                 plan = item, text
     return plan
+
+
+def plan_steps(text: str) -> list[str]:
+    """The steps of the last numbered list of a message."""
+    found: list[str] = []
+    for number, words in _STEPS.findall(text):
+        found = [words.strip()] if number == "1" else [*found, words.strip()]
+    return found
 
 
 def announced(items: Sequence[Item], mask: Mask) -> str:
@@ -410,8 +423,15 @@ def asks(text: str) -> bool:
 
 
 def newest_said(items: Sequence[Item], mask: Mask) -> Said | None:
-    """The agent's newest message; None where the user spoke since, and the agent did nothing yet."""
-    said = list(spoken(items, "assistant"))[-1:]
+    """The agent's newest message, else its newest thought; None where the user spoke since, and it did nothing yet."""
+    said = (
+        list(spoken(items, "assistant"))[-1:]
+        or [
+            (item, text)
+            for item in items
+            if item.kind == "thinking" and not item.agent and (text := content_text(item.content)).strip()
+        ][-1:]
+    )
     return None if not said or is_unanswered(items) else _quoted(said, mask, MAX_REQUEST)[0]
 
 

@@ -75,9 +75,7 @@ def trail(calls: Sequence[Call]) -> Trail:
 
 def _appears(path: str, gone: dict[str, tuple[str, str]], changes: dict[tuple[str, str], list[Change]]) -> None:
     """What was deleted as a whole and has something in it again is not told as deleted."""
-    for folder in [
-        one for one in gone if path.startswith(f"{one.rstrip('/')}/") or path.rstrip("/") == one.rstrip("/")
-    ]:
+    for folder in [one for one in gone if path.startswith(f"{one.rstrip('/')}/")]:
         key = gone.pop(folder)
         changes[key] = [one for one in changes[key] if one.verb != "deleted"]
         if not changes[key]:
