@@ -57,6 +57,18 @@ def test_a_go_ahead_is_a_decision_with_what_it_answers(text: str) -> None:
     ]
 
 
+def test_a_go_ahead_that_also_asks_something_is_a_decision_where_the_agent_asked_for_it() -> None:
+    talk = Talk().says("1. Upgrade it\n2. Cancel it\nPlease confirm these steps.")
+    talk.says("Yes, proceed with those steps. What does the rest cost?", "user").run("ls", "a")
+    assert [one for one, _ in decisions(talk)] == [
+        "User, message 3: Yes, proceed with those steps. What does the rest cost?"
+    ]
+    assert talk.told("next") == [
+        "go on with the plan of message 2 (Upgrade it; Cancel it); the newest call: Bash `ls` (message 4); "
+        "then answer the question in message 3"
+    ]
+
+
 def test_a_refusal_of_a_plan_is_a_decision_also_where_nothing_was_asked() -> None:
     talk = Talk().says("The components move to the chat at the end.").says("no, move them on the next submit", "user")
     assert [one for one, _ in decisions(talk)] == ["User, message 3: no, move them on the next submit"]
@@ -133,6 +145,20 @@ def test_a_plan_that_the_agent_works_by_is_the_next_step() -> None:
         "go on with the plan of message 2 (Remove the flush; Move the components on submit); "
         "the newest call: Edit `/a.ts` (message 3)"
     ]
+
+
+def test_steps_of_a_plan_that_were_made_are_not_named_again() -> None:
+    talk = (
+        Talk()
+        .says("I'll do:\n1. flush on prompt\n2. merge TranscriptSelection into app.js")
+        .edit("/flush-on-prompt.ts")
+    )
+    assert "(merge TranscriptSelection into app.js)" in talk.told("next")[0]
+
+
+def test_a_turn_that_was_broken_off_and_continued_is_still_open() -> None:
+    talk = Talk().says("I look at the importer now.").says("continue", "user").run("ls", "a")
+    assert talk.told("open") == ["the request in message 1 is not answered yet"]
 
 
 def test_what_was_changed_since_the_last_check_is_to_be_checked_and_a_refused_commit_made_again() -> None:

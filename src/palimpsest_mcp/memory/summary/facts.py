@@ -6,7 +6,7 @@ import json
 import posixpath
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any, cast
 
 import msgspec
@@ -25,6 +25,7 @@ from .talk import (
     ends_of,
     ends_of_turns,
     first_request,
+    has_last_word,
     is_unanswered,
     newest_said,
     one_line,
@@ -194,17 +195,15 @@ def facts_of(items: Sequence[Item], mask: Mask) -> SessionFacts:
     changed = {one.path for one in trail(calls).files}
     requests = requests_of(items, mask)
     ends = ends_of_turns(items)
-    until = [*(one.message for one in requests[1:]), max(ends, default=0) + 1]
-    answered = [any(one.message < end < stop for end in ends) for one, stop in zip(requests, until, strict=False)]
+    answered = sum(any(one.message < end < after.message for end in ends) for one, after in pairwise(requests))
+    asked = () if has_last_word(items) or ended_in(items) else requests[-1:]
     pending = tuple(
-        f"The user's question in message {one.message} is not answered yet."
-        for one, is_answered in zip(requests[-1:], answered[-1:], strict=True)
-        if not is_answered and asks(one.text)
+        f"The user's question in message {one.message} is not answered yet." for one in asked if asks(one.text)
     )
     return SessionFacts(
         first=first_request(items, mask),
         requests=requests,
-        answered=sum(answered[:-1]),
+        answered=answered,
         replies=replies_of(items, mask),
         reports=tuple(_outdated(one, calls, requests, mask) for one in reports_of(items, calls, mask)),
         last_said=(said := newest_said(items, mask)),

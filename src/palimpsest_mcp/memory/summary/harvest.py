@@ -23,7 +23,7 @@ from .talk import (
     asks,
     decisions_of,
     ended_in,
-    ends_of_turns,
+    has_last_word,
     heard,
     intent_of,
     last_said,
@@ -119,8 +119,7 @@ def _open(
         yield f"{left} of {counted(todos.total, 'todo')} (list changed last in message {todos.message}{old})"
     if files := uncommitted(calls, mask):
         yield files
-    ends = ends_of_turns(items)
-    if not (ends and ends[-1] > asked.message) and not ended_in(items):
+    if not (has_last_word(items) or ended_in(items)):
         yield f"the {'question' if asks(asked.text) else 'request'} in message {asked.message} is not answered yet"
 
 

@@ -43,6 +43,8 @@ MOST_NAMES = 4
 _COMMIT = re.compile(r"^git commit$")
 _COMMITTED = re.compile(r"^\[\S+(?: \(root-commit\))? [0-9a-f]{7,40}\] ", re.MULTILINE)
 _WORD = re.compile(r"[^\W_]{3,}")
+_STEP_SHARE = 0.6
+"""Of the words of a step of a plan: with so many in what was done since, it is taken as done."""
 _SEEN_SHARE = 1 / 3
 """Of the words of a part of a request: with fewer in calls, it is not seen done."""
 _DONE_SHARE = 2 / 3
@@ -131,13 +133,25 @@ def _work(
         yield todo
         return
     elif plan := plan_of(items):
-        steps = one_line(mask("; ".join(plan_steps(plan[1]))), MAX_STEPS)
+        steps = one_line(mask("; ".join(_left_of(plan, own))), MAX_STEPS)
         done = f"the newest call: {named_call(last, mask)}" if last else "no call was made yet"
         yield f"go on with the plan of message {plan[0].position[0] + 1} ({steps}); {done}"
+        if goal.startswith("the question") and plan[0].position[0] + 1 < asked:
+            yield f"answer {goal}"
         return
     else:
         yield from _finish(items, since, asked, goal, mask)
     yield from _settle(own, errors, calls, since)
+
+
+def _left_of(plan: tuple[Item, str], calls: Sequence[Call]) -> list[str]:
+    """Steps of a plan that no change or command since shows by its words; all of them where each is shown."""
+    since = [call for call in calls if call.place >= plan[0].position and call.answered and not call.failed]
+    done = [call for call in since if call.action.verb in (*EDITS, "run") and not is_look(call)]
+    said = frozenset[str]().union(*(_stems(" ".join(strings(call.args))) for call in done))
+    steps = [step.replace("**", "") for step in plan_steps(plan[1])]
+    left = [step for step in steps if (words := _stems(step)) and len(words & said) < len(words) * _STEP_SHARE]
+    return left or steps
 
 
 def _goal(items: Sequence[Item], calls: Sequence[Call], asked: int, mask: Mask) -> str:

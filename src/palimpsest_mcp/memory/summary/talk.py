@@ -94,6 +94,7 @@ def begins_with(kind: str) -> re.Pattern[str]:
 
 WRONG, NOT_WRONG = begins_with("wrong"), begins_with("calm")
 _AGREES, _UNDECIDED, _ANNOUNCES = map(begins_with, ("agrees", "unsure", "announces"))
+_INVITES = late("|".join(cue for table in _FEEDBACK for cue in table.get("invites", ())), re.IGNORECASE)
 _UNDOES = late("|".join(cue for table in _FEEDBACK for cue in table.get("undoes", ())), re.IGNORECASE)
 _DECIDED = re.compile(
     rf"{_OWN}(?:i|we)(?:'ve|'ll|'m|'re| have| will| am| are)?(?: now| also| just| therefore| instead)? "
@@ -247,9 +248,11 @@ def _decides(text: str, before: str) -> bool:
         return False
     if is_undone(text) or (WRONG.match(text) and not NOT_WRONG.match(text)):
         return _tells(text)
-    if not any(part.endswith(("?", "？")) for part in sentences(before[-_LATE:])[-_LAST_SENTENCES:]):
+    end = before[-_LATE:]
+    if not (_INVITES.search(end) or any(part.endswith(("?", "？")) for part in sentences(end)[-_LAST_SENTENCES:])):
         return False
-    return not text.endswith(("?", "？")) and (_AGREES.match(text) is not None or not _tells(text))
+    first = sentences(text)[0]
+    return not first.endswith(("?", "？")) and (_AGREES.match(text) is not None or not _tells(text))
 
 
 def _last_question(text: str) -> str:
@@ -415,6 +418,12 @@ def ends_of_turns(items: Sequence[Item]) -> list[int]:
         for item, after in pairwise([*main, None])
         if item is not None and is_said(item, "assistant") and (after is None or after.kind != "tool_call")
     ]
+
+
+def has_last_word(items: Sequence[Item]) -> bool:
+    """Whether the agent ended its turn: nothing came after a message of its own."""
+    main = [item for item in items if not item.agent and item.kind != "thinking"]
+    return bool(main) and is_said(main[-1], "assistant")
 
 
 def asks(text: str) -> bool:
