@@ -205,7 +205,7 @@ def test_a_query_that_failed_is_an_error() -> None:
 
 def test_what_the_agent_said_last_stands_with_a_short_answer_to_it() -> None:
     asked = Talk().says("Which timeframe do you mean?").says("last 6 months", "user").run("ls", "a")
-    said = "Which timeframe do you mean? The user then said: last 6 months (then 1 call; the newest went well)"
+    said = "before 1 call (it went well): Which timeframe do you mean? The user then said: last 6 months"
     assert asked.harvest().last_said == said
     assert asked.says("Looking.").harvest().last_said == "Looking."
     asked.says("Now look at something else entirely", "user")
@@ -258,7 +258,7 @@ def test_what_failed_and_was_left_is_told_with_its_reason() -> None:
 def test_a_request_that_nobody_answered_is_what_comes_next() -> None:
     talk = Talk().says("It is moved.").says("Please write the docs for the exporter", "user")
     assert talk.told("done") == ["no call was made yet"]
-    assert talk.told("next") == ["do what was asked last; nothing was answered yet"]
+    assert talk.told("next") == ["do what is asked in message 3; nothing was answered yet"]
 
 
 def test_a_short_answer_stands_beside_the_request() -> None:

@@ -170,6 +170,18 @@ def test_what_was_changed_since_the_last_check_is_to_be_checked_and_a_refused_co
     )
 
 
+def test_a_plan_whose_steps_are_all_seen_done_is_not_what_comes_next() -> None:
+    talk = Talk("Please make it flush").says("I'll do:\n1. flush on prompt\n2. flush on submit")
+    talk.edit("/flush-on-prompt.ts").edit("/flush-on-submit.ts").says("Now the close protocol:")
+    talk.run("git status", "Changes not staged for commit:\n  modified: flush-on-prompt.ts")
+    assert talk.told("next") == [
+        "go on with the request in message 1, and answer it; the agent said last: Now the close protocol:; "
+        "the last call for it: Bash `git status` (message 8): Changes not staged for commit: / modified: "
+        "flush-on-prompt.ts; then commit the changed files"
+    ]
+    assert talk.told("open")[0].startswith("2 files edited and no commit went through: flush-on-prompt.ts")
+
+
 def test_what_an_agent_announced_and_did_not_do_is_the_next_step() -> None:
     talk = Talk().edit("/a.ts").says("The importer is moved. Now let me run the tests.")
     assert talk.told("next") == ["do what the agent announced last, in message 4: Now let me run the tests."]
@@ -295,8 +307,16 @@ def test_a_request_that_the_user_took_back_is_marked() -> None:
 
 def test_an_announcement_that_calls_followed_says_so() -> None:
     talk = Talk().says("Now fix the components:").edit("/a.ts").edit("/b.ts")
-    assert facts(talk).since_said == "then 2 calls; the newest went well"
-    assert talk.harvest().last_said == "Now fix the components: (then 2 calls; the newest went well)"
+    assert facts(talk).since_said == "before 2 calls (the newest went well)"
+    assert talk.harvest().last_said == "before 2 calls (the newest went well): Now fix the components:"
+
+
+def test_where_an_agent_only_thinks_its_newest_thought_is_what_it_said_last() -> None:
+    talk = Talk()
+    thought = {"type": "thinking", "thinking": "Now I generate the image.", "signature": ""}
+    talk.messages.append({"role": "assistant", "content": [thought]})
+    talk.run("ls", "a")
+    assert talk.harvest().last_said == "before 1 call (it went well): Now I generate the image."
 
 
 def test_a_short_answer_stands_with_its_question() -> None:

@@ -293,6 +293,7 @@ def test_other_values_of_other_things_and_bans_stand_side_by_side(one: str, othe
         "this plan must be written in such a way that a new session can start from it",
         "in the system prompt make sure you know to read the README as well",
         "can we move the old code to another folder?",
+        "Please use my credit card ending in 7334 for the payment.",
     ],
 )
 def test_what_is_asked_of_one_thing_once_is_no_order(text: str) -> None:

@@ -159,7 +159,7 @@ class Material:
             elif self._is_intent(requests[-1]):
                 words = "the task above"
             asked = f"Asked last (message {requests[-1].message}): {words}"
-            return [asked + (" Nothing was answered yet." if self.facts.unanswered else "")]
+            return [asked]
         if reports:
             self._told.add(reports[-1].message)
             return [f"Reported last (message {reports[-1].message}): {reports[-1].text}"]
@@ -181,13 +181,13 @@ class Material:
         said += [(one.message, 1, _by_agent(one, shown)) for one in reports]
         last = self.facts.last_said
         if last is not None and last.message not in {*self._told, *(one.message for one in reports)}:
-            since = f" ({self.facts.since_said})" if self.facts.since_said else ""
+            since = f", {self.facts.since_said}" if self.facts.since_said else ""
             said.append((last.message, 1, f"Agent, message {last.message}, its newest{since}: {last.text}"))
         first = self.facts.first
         quoted = {*self._told, *(one.message for one in requests)}
         if first is not None and first.message not in quoted and not self._is_intent(first):
             said.append((0, 0, f"User, message {first.message}, at first: {first.text}"))
-        rows = [row for *_, row in sorted(said)] or self.newest_calls()
+        rows = [row for *_, row in sorted(said, key=lambda one: one[:2])] or self.newest_calls()
         if rows or not self.facts.items:
             return rows
         said_last = self.summary.last_said
@@ -211,7 +211,7 @@ class Material:
         """What follows from what is open, where anything does."""
         told = [one.text for one in self.summary.checkpoint if one.kind == "next"]
         doing = [f"go on with: {todo.text}" for todo in self.summary.todos if todo.in_progress]
-        known = (*doing, "none detected", "do what was asked last; nothing was answered yet")
+        known = (*doing, "none detected")
         return [f"Next: {text}" for text in told if text not in known]
 
     def places(self) -> list[str]:

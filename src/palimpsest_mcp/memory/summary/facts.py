@@ -244,7 +244,7 @@ def since_said(message: int, calls: Sequence[Call]) -> str:
         return ""
     last = since[-1]
     came = "failed" if last.failed else "went well" if last.answered else "has no result yet"
-    return f"then {counted(len(since), 'call')}; the newest {came}"
+    return f"before {counted(len(since), 'call')} ({'the newest' if len(since) > 1 else 'it'} {came})"
 
 
 def _outdated(one: Said, calls: Sequence[Call], requests: Sequence[Said], mask: Mask) -> Said:

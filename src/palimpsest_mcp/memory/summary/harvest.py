@@ -18,6 +18,7 @@ from .merge import arranged
 from .next_step import next_step, uncommitted
 from .orders import orders_of, rejected
 from .talk import (
+    BEFORE,
     Mask,
     answers_of,
     asks,
@@ -309,9 +310,11 @@ def _decided(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> tuple[
 
 def _last_said(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> str:
     """How the agent's newest message begins, and what came after it: an announcement that calls followed is no plan."""
-    newest = newest_said(items, mask)
-    since = since_said(newest.message, calls) if newest is not None else ""
-    return last_said(items, mask) + (f" ({since})" if since else "")
+    said, newest = last_said(items, mask), newest_said(items, mask)
+    if newest is None or said.endswith(BEFORE):
+        return said
+    since = since_said(newest.message, calls)
+    return (f"{since}: " if since else "") + (said or one_line(newest.text, MAX_ANSWER * 2))
 
 
 def _is_left(todos: Todos, items: Sequence[Item], mask: Mask) -> bool:

@@ -21,6 +21,7 @@ from .talk import (
     ends_of_turns,
     heard,
     is_unanswered,
+    newest_said,
     one_line,
     open_questions,
     plan_of,
@@ -40,6 +41,7 @@ MOST_PARTS = 2
 """Parts of a request that it names."""
 MOST_NAMES = 4
 """Files that one line names."""
+_UNSAVED = re.compile(r"^(?:Changes not staged for commit|Changes to be committed|Untracked files):", re.MULTILINE)
 _COMMIT = re.compile(r"^git commit$")
 _COMMITTED = re.compile(r"^\[\S+(?: \(root-commit\))? [0-9a-f]{7,40}\] ", re.MULTILINE)
 _WORD = re.compile(r"[^\W_]{3,}")
@@ -82,7 +84,8 @@ def next_step(
             said = one_line(replies[-1].text, MAX_WORDS)
             return f"act on the user's answer in message {newest}: {said}"
         if not (todo or failing) or asked == newest:
-            return "do what was asked last; nothing was answered yet"
+            act = "answer the question in" if asks(requests_of(items, mask)[-1].text) else "do what is asked in"
+            return f"{act} message {asked}; nothing was answered yet"
     if questions := open_questions(items, mask):
         return f"wait for the user's answer to: {questions[-1]}"
     if words := announced(items, mask):
@@ -132,8 +135,8 @@ def _work(
     elif todo:
         yield todo
         return
-    elif plan := plan_of(items):
-        steps = one_line(mask("; ".join(_left_of(plan, own))), MAX_STEPS)
+    elif (plan := plan_of(items)) and (left := _left_of(plan, own)):
+        steps = one_line(mask("; ".join(left)), MAX_STEPS)
         done = f"the newest call: {named_call(last, mask)}" if last else "no call was made yet"
         yield f"go on with the plan of message {plan[0].position[0] + 1} ({steps}); {done}"
         if goal.startswith("the question") and plan[0].position[0] + 1 < asked:
@@ -145,13 +148,12 @@ def _work(
 
 
 def _left_of(plan: tuple[Item, str], calls: Sequence[Call]) -> list[str]:
-    """Steps of a plan that no change or command since shows by its words; all of them where each is shown."""
+    """Steps of a plan that no change or command since shows by its words."""
     since = [call for call in calls if call.place >= plan[0].position and call.answered and not call.failed]
     done = [call for call in since if call.action.verb in (*EDITS, "run") and not is_look(call)]
     said = frozenset[str]().union(*(_stems(" ".join(strings(call.args))) for call in done))
     steps = [step.replace("**", "") for step in plan_steps(plan[1])]
-    left = [step for step in steps if (words := _stems(step)) and len(words & said) < len(words) * _STEP_SHARE]
-    return left or steps
+    return [step for step in steps if (words := _stems(step)) and len(words & said) < len(words) * _STEP_SHARE]
 
 
 def _goal(items: Sequence[Item], calls: Sequence[Call], asked: int, mask: Mask) -> str:
@@ -171,7 +173,11 @@ def _finish(items: Sequence[Item], since: Sequence[Call], asked: int, goal: str,
         yield f"go on with {goal}: not seen done yet: {'; '.join(left[:MOST_PARTS])}{more}"
     elif since:
         last = one_line(call_line(since[-1], mask), MAX_CALL)
-        yield f"go on with {goal}, and answer it; the last call for it: {last}"
+        said = newest_said(items, mask)
+        words = (
+            "" if said is None or said.message <= asked else f"the agent said last: {one_line(said.text, MAX_WORDS)}; "
+        )
+        yield f"go on with {goal}, and answer it; {words}the last call for it: {last}"
     else:
         yield f"go on with {goal}"
 
@@ -187,6 +193,8 @@ def _settle(
     refused = [calls[number] for number, _ in errors if any(map(_COMMIT.match, programs(calls[number].action.target)))]
     if refused:
         yield f"commit, which failed in message {refused[-1].place[0] + 1}"
+    elif since and _UNSAVED.search(since[-1].text) and "git status" in since[-1].action.target:
+        yield "commit the changed files"
 
 
 def _is_check(call: Call) -> bool:
@@ -251,7 +259,8 @@ def uncommitted(calls: Sequence[Call], mask: Mask) -> str:
         and "commit" in call.action.target
     ]
     tried = [call for call in calls if any(map(_COMMIT.match, programs(call.action.target)))]
-    if not tried:
+    seen = any("git status" in call.action.target and _UNSAVED.search(call.text) for call in calls)
+    if not (tried or seen):
         return ""
     after = commits[-1] + 1 if commits else 0
     paths = changed_paths(calls[after:])

@@ -69,6 +69,7 @@ MAX_INTENT = 900
 MAX_ASKED = 240
 MAX_SAID = 160
 MAX_REPLY = 120
+BEFORE = "(before the user's newest message)"
 MAX_DECISION = 220
 """A longer sentence is no statement of one decision; it is left where it stands."""
 _NOTICE = re.compile(
@@ -149,7 +150,7 @@ def last_said(items: Sequence[Item], mask: Mask) -> str:
     if not replies:
         return begin
     if _tells(replies[0]):
-        return f"{begin} (before the user's newest message)"
+        return f"{begin} {BEFORE}"
     return f"{begin} The user then said: {one_line(mask(ends_of(replies[0])), MAX_REPLY)}"
 
 
@@ -442,6 +443,12 @@ def newest_said(items: Sequence[Item], mask: Mask) -> Said | None:
         ][-1:]
     )
     return None if not said or is_unanswered(items) else _quoted(said, mask, MAX_REQUEST)[0]
+
+
+def _thought(item: Item) -> str:
+    """What an agent thought, where that is on record in words."""
+    words = item.content.get("thinking") if isinstance(item.content, dict) else item.content
+    return words.strip() if isinstance(words, str) else ""
 
 
 def _before_calls(items: Sequence[Item]) -> set[str]:
