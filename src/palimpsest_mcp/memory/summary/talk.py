@@ -439,7 +439,7 @@ def newest_said(items: Sequence[Item], mask: Mask) -> Said | None:
         or [
             (item, text)
             for item in items
-            if item.kind == "thinking" and not item.agent and (text := content_text(item.content)).strip()
+            if item.kind == "thinking" and not item.agent and (text := _thought(item))
         ][-1:]
     )
     return None if not said or is_unanswered(items) else _quoted(said, mask, MAX_REQUEST)[0]
