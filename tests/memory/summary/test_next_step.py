@@ -200,8 +200,10 @@ def test_boxes_of_a_plan_that_three_requests_left_alone_are_only_counted() -> No
 def test_files_that_are_not_committed_are_named() -> None:
     talk = Talk().edit("/a.ts").run("git add . && git commit -m x", "[main 1a2b3c4] Move it")
     assert not any("edited" in one for one in talk.told("open"))
-    talk.edit("/src/b.ts").edit("/src/c.ts")
-    assert "2 files edited since the last commit (message 4): b.ts, c.ts" in talk.told("open")
+    talk.edit("/a.ts", new="c").run("git commit -q -am y")
+    assert not any("edited" in one for one in talk.told("open"))
+    talk.edit("/src/b.ts").edit("/src/c.ts").run("git commit -m z", "nothing to commit")
+    assert "2 files edited since the last commit (message 8): b.ts, c.ts" in talk.told("open")
 
 
 # What is settled.

@@ -43,7 +43,7 @@ MOST_NAMES = 4
 """Files that one line names."""
 _UNSAVED = re.compile(r"^(?:Changes not staged for commit|Changes to be committed|Untracked files):", re.MULTILINE)
 _COMMIT = re.compile(r"^git commit$")
-_COMMITTED = re.compile(r"^\[\S+(?: \(root-commit\))? [0-9a-f]{7,40}\] ", re.MULTILINE)
+_NOTHING = re.compile(r"\bnothing (?:added )?to commit\b|\bno changes added to commit\b")
 _WORD = re.compile(r"[^\W_]{3,}")
 _STEP_SHARE = 0.6
 """Of the words of a step of a plan: with so many in what was done since, it is taken as done."""
@@ -250,15 +250,16 @@ def unseen_parts(text: str, calls: Sequence[Call]) -> list[str]:
 
 def uncommitted(calls: Sequence[Call], mask: Mask) -> str:
     """Which files editing tools changed since the last commit that went through; empty where the session made none."""
-    commits = [
+    tried = [
         place
         for place, call in enumerate(calls)
-        if call.action.verb == "run"
-        and not call.failed
-        and _COMMITTED.search(call.text)
-        and "commit" in call.action.target
+        if call.action.verb == "run" and any(map(_COMMIT.match, programs(call.action.target)))
     ]
-    tried = [call for call in calls if any(map(_COMMIT.match, programs(call.action.target)))]
+    commits = [
+        place
+        for place in tried
+        if calls[place].answered and not calls[place].failed and not _NOTHING.search(calls[place].text)
+    ]
     seen = any("git status" in call.action.target and _UNSAVED.search(call.text) for call in calls)
     if not (tried or seen):
         return ""

@@ -436,11 +436,9 @@ def newest_said(items: Sequence[Item], mask: Mask) -> Said | None:
     """The agent's newest message, else its newest thought; None where the user spoke since, and it did nothing yet."""
     said = (
         list(spoken(items, "assistant"))[-1:]
-        or [
-            (item, text)
-            for item in items
-            if item.kind == "thinking" and not item.agent and (text := _thought(item))
-        ][-1:]
+        or [(item, text) for item in items if item.kind == "thinking" and not item.agent and (text := _thought(item))][
+            -1:
+        ]
     )
     return None if not said or is_unanswered(items) else _quoted(said, mask, MAX_REQUEST)[0]
 
