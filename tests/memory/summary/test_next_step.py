@@ -147,6 +147,12 @@ def test_a_plan_that_the_agent_works_by_is_the_next_step() -> None:
     ]
 
 
+def test_steps_that_the_user_was_shown_are_no_plan_once_the_user_asks_something_else() -> None:
+    talk = Talk().says("Done! You can:\n1. Run it and choose the theme\n2. Edit the file in your editor")
+    talk.says("ok, what happens if you delete the theme?", "user").edit("/theme.ts")
+    assert talk.told("next")[0].startswith("go on with the question in message 3, and answer it")
+
+
 def test_steps_of_a_plan_that_were_made_are_not_named_again() -> None:
     talk = (
         Talk()

@@ -276,7 +276,9 @@ def calls_of(items: Sequence[Item]) -> list[Call]:
 
 def _fetched(call: Call, later: Sequence[Call]) -> Call:
     found = _BACKGROUND.search(call.text[:_VERDICT]) if call.action.verb == "run" else None
-    for other in later if found else ():
+    if found is None:
+        return call
+    for other in later:
         if other.answered and found[1] in strings(other.args) and not _RUNNING.search(other.text[:_VERDICT]):
             failed = other.failed or says_it_failed(call.action, other.text)
             return call._replace(text=other.text, failed=failed)

@@ -249,11 +249,22 @@ def _decides(text: str, before: str) -> bool:
         return False
     if is_undone(text) or (WRONG.match(text) and not NOT_WRONG.match(text)):
         return _tells(text)
-    end = before[-_LATE:]
-    if not (_INVITES.search(end) or any(part.endswith(("?", "？")) for part in sentences(end)[-_LAST_SENTENCES:])):
+    if not _invites(before):
         return False
-    first = sentences(text)[0]
-    return not first.endswith(("?", "？")) and (_AGREES.match(text) is not None or not _tells(text))
+    return _agrees(text, before) or not (_tells(text) or text.endswith(("?", "？")))
+
+
+def _invites(text: str) -> bool:
+    """Whether a message of the agent ends with a question, or asks for a go-ahead."""
+    end = text[-_LATE:]
+    asked = any(part.endswith(("?", "？")) for part in sentences(end)[-_LAST_SENTENCES:])
+    return asked or _INVITES.search(end) is not None
+
+
+def _agrees(text: str, before: str) -> bool:
+    """Whether a message agrees to what the agent's message before it put before the user."""
+    parts = sentences(text)
+    return bool(parts) and not parts[0].endswith(("?", "？")) and _AGREES.match(text) is not None and _invites(before)
 
 
 def _last_question(text: str) -> str:
@@ -379,17 +390,21 @@ def plan_of(items: Sequence[Item]) -> tuple[Item, str] | None:
     before a message that agrees to it."""
     main = [item for item in items if not item.agent and item.kind != "thinking"]
     plan: tuple[Item, str] | None = None
-    for place, item in enumerate(main):
-        text = content_text(item.content) if is_said(item, "assistant") or is_said(item, "user") else ""
-        turns = item.role == "user" and _tells(text) and not (_NOTICE.match(text) or _AGREES.match(text))
-        if turns or (item.kind == "tool_call" and _ASKING.search(item.tool_name)):
+    before = ""
+    for item, after in pairwise([*main, None]):
+        assert item is not None
+        if item.kind == "tool_call" and _ASKING.search(item.tool_name):
             plan = None
-        elif item.role == "assistant" and len(_NUMBERED_STEP.findall(text)) > 1:
-            after = main[place + 1] if place + 1 < len(main) else None
-            agreed = after is not None and is_said(after, "user") and _AGREES.match(content_text(after.content))
+        elif is_said(item, "user"):
+            text = content_text(item.content)
+            if _tells(text) and not (_NOTICE.match(text) or _agrees(text, before)):
+                plan = None
+        elif is_said(item, "assistant"):
+            before = content_text(item.content)
             works = after is not None and after.kind == "tool_call" and not _ASKING.search(after.tool_name)
-            if works or agreed:
-                plan = item, text
+            agreed = after is not None and is_said(after, "user") and _agrees(content_text(after.content), before)
+            if len(_NUMBERED_STEP.findall(before)) > 1 and (works or agreed):
+                plan = item, before
     return plan
 
 
