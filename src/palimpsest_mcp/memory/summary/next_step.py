@@ -35,7 +35,8 @@ from .trail import changed_paths
 
 MAX_WORDS = 120
 """Characters of an answer, an error or a step that the next step quotes."""
-MAX_CALL = 180
+MAX_CALL = 130
+MAX_SAID = 80
 MAX_STEPS = 200
 MOST_PARTS = 2
 """Parts of a request that it names."""
@@ -175,7 +176,7 @@ def _finish(items: Sequence[Item], since: Sequence[Call], asked: int, goal: str,
         last = one_line(call_line(since[-1], mask), MAX_CALL)
         said = newest_said(items, mask)
         words = (
-            "" if said is None or said.message <= asked else f"the agent said last: {one_line(said.text, MAX_WORDS)}; "
+            "" if said is None or said.message <= asked else f"the agent said last: {one_line(said.text, MAX_SAID)}; "
         )
         yield f"go on with {goal}, and answer it; {words}the last call for it: {last}"
     else:
