@@ -190,7 +190,9 @@ _CHOSEN = late(r'"([^"\n]{1,600})"="([^"\n]{1,400})"')
 """What a person chose of what a tool put before them: `"question"="answer"`."""
 _NUMBERED_STEP = late(r"^[ \t]*\d{1,2}[.)]\s+\S", re.MULTILINE)
 _STEPS = late(r"^[ \t]*(\d{1,2})[.)]\s+(\S.*)$", re.MULTILINE)
-MAX_ABOUT = 160
+MAX_ABOUT = 100
+MAX_ANSWERED = 140
+"""Characters of an answer that is a decision, and of what it answers."""
 MAX_REACTION = 160
 MAX_OVERTURNED = 120
 """Characters of a statement that the user overturned."""
@@ -218,7 +220,7 @@ def answers_of(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> tupl
         elif is_said(item, "user"):
             text = content_text(item.content)
             if before and not _NOTICE.match(text) and _decides(text, before):
-                words = one_line(mask(ends_of(text)), MAX_DECISION)
+                words = one_line(mask(ends_of(text)), MAX_ANSWERED)
                 about = f"said to: {_last_question(mask(ends_of(before)))}"
                 decision = Decision(decision=f"User, message {item.position[0] + 1}: {words}", rationale=about)
                 found.append((item.position[0], decision))
@@ -230,7 +232,7 @@ def _chosen(calls: Sequence[Call], mask: Mask) -> Iterator[tuple[int, Decision]]
     for call in calls:
         if not call.agent and _ASKING.search(call.tool) and call.answered and not call.failed:
             for question, answer in _CHOSEN.findall(mask(ends_of(call.text))):
-                decision = f"User, answering in message {call.place[0] + 2}: {one_line(answer, MAX_DECISION)}"
+                decision = f"User, answering in message {call.place[0] + 2}: {one_line(answer, MAX_ANSWERED)}"
                 yield (
                     call.place[0] + 1,
                     Decision(decision=decision, rationale=f"said to: {one_line(question, MAX_ABOUT)}"),
