@@ -167,6 +167,12 @@ def test_a_turn_that_was_broken_off_and_continued_is_still_open() -> None:
     assert talk.told("open") == ["the request in message 1 is not answered yet"]
 
 
+def test_what_hosts_show_of_a_users_own_shell_takes_nobodys_turn() -> None:
+    talk = Talk("What did I just run?").run("ls", "a").says("You ran ls.").says("$ ls\na", "user")
+    assert talk.told("open") == ["none detected"]
+    assert talk.told("next") == ["wait for the user: the agent had the last word, in message 4"]
+
+
 def test_what_was_changed_since_the_last_check_is_to_be_checked_and_a_refused_commit_made_again() -> None:
     talk = Talk().run("npm run check", CHECKED).edit("/a.ts").run("git commit -m x", "hook failed\nexit code 1")
     for row in range(5):

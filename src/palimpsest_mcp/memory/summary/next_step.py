@@ -19,6 +19,7 @@ from .talk import (
     asks,
     ended_in,
     ends_of_turns,
+    has_last_word,
     heard,
     is_unanswered,
     newest_said,
@@ -90,19 +91,14 @@ def next_step(
     if questions := open_questions(items, mask):
         return f"wait for the user's answer to: {questions[-1]}"
     if words := announced(items, mask):
-        return f"do what the agent announced last, in message {_last_message(items)}: {words}"
-    if (ends := ends_of_turns(items)) and ends[-1] == _last_message(items):
-        waits = f"the agent had the last word, in message {ends[-1]}"
+        return f"do what the agent announced last, in message {ends_of_turns(items)[-1]}: {words}"
+    if has_last_word(items):
+        waits = f"the agent had the last word, in message {ends_of_turns(items)[-1]}"
         return f"{todo}, unless the user says otherwise: {waits}" if todo else f"wait for the user: {waits}"
     own = [call for call in calls if not (call.agent or is_todo_tool(call.tool) or is_thought(call))]
     if own and not own[-1].answered:
         return "; then ".join(filter(None, (f"see what came of {named_call(own[-1], mask)}", todo)))
     return "; then ".join(_work(items, calls, own, errors, failing, todo, asked, mask)) or "none detected"
-
-
-def _last_message(items: Sequence[Item]) -> int:
-    main = [item for item in items if not item.agent and item.kind != "thinking"]
-    return main[-1].position[0] + 1 if main else 0
 
 
 def _work(

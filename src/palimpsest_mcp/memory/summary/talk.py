@@ -420,7 +420,7 @@ def plan_steps(text: str) -> list[str]:
 
 def announced(items: Sequence[Item], mask: Mask) -> str:
     """What the agent said it would do next, where that is the last thing in a conversation."""
-    main = [item for item in items if not item.agent and item.kind != "thinking"]
+    main = _exchanged(items)
     if not main or not is_said(main[-1], "assistant"):
         return ""
     parts = sentences(mask(ends_of(content_text(main[-1].content))))
@@ -440,8 +440,14 @@ def ends_of_turns(items: Sequence[Item]) -> list[int]:
 
 def has_last_word(items: Sequence[Item]) -> bool:
     """Whether the agent ended its turn: nothing came after a message of its own."""
-    main = [item for item in items if not item.agent and item.kind != "thinking"]
+    main = _exchanged(items)
     return bool(main) and is_said(main[-1], "assistant")
+
+
+def _exchanged(items: Sequence[Item]) -> list[Item]:
+    """What user, agent and tools gave one another, without thoughts and notices of the host."""
+    main = (item for item in items if not item.agent and item.kind != "thinking")
+    return [item for item in main if not (is_said(item, "user") and _NOTICE.match(content_text(item.content)))]
 
 
 def asks(text: str) -> bool:
