@@ -98,8 +98,8 @@ async def test_code_alone_fills_what_a_colleague_needs(p: Palimpsest) -> None:
     assert handoff.task.startswith(TASK) and "breaks on duplicate rows" in handoff.task
     (load,) = [one for one in handoff.artifacts if one.path.endswith("load.py")]
     assert load.lines == "40-42" and load.note.startswith("edited")
-    assert handoff.complete == ("Committed: [main 1a2b3c4] Skip known ids",)
-    assert any("`pytest tests/test_load.py` went well" in row and "12 passed" in row for row in handoff.in_progress)
+    assert "Committed: [main 1a2b3c4] Skip known ids" in handoff.complete
+    assert any("`pytest tests/test_load.py` went well" in row and "12 passed" in row for row in handoff.complete)
     assert any("Rows with a known id are skipped now." in fact for fact in handoff.facts)
     assert any("May the old duplicates be deleted" in row for row in handoff.questions)
     assert "never drop the log table" in (await p.load_handoff()).text

@@ -183,7 +183,7 @@ async def test_what_a_person_writes_into_the_file_stays(
     await compact(p, messages)
     text = kept(tmp_path).read_text("utf-8")
     text = text.replace("## Metadata", "## For Ana\nAsk about the port.\n\n## Metadata")
-    text = text.replace("No next steps were stated.", "- Call the harbour master")
+    text = text.replace("None was stated; the checkpoint has the next one.", "- Call the harbour master")
     kept(tmp_path).write_text(text, "utf-8")
     await compact(p, with_edit(session(24)))
     summary = await p.summary("s")

@@ -11,13 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from ..models.items import Item, content_text
-from ..models.text import late
-from ..text.languages import word_lists
 from .summary.calls import Call, calls_of
 from .summary.errors_met import EDITS, errors_met
 from .summary.facts import runs_of
 from .summary.orders import given_up_texts
-from .summary.talk import Mask, ends_of, one_line, sentences, spoken
+from .summary.talk import NOT_WRONG, WRONG, Mask, begins_with, ends_of, one_line, sentences, spoken
 
 SKILL_TOOLS = ("Skill", "skill", "use_skill", "load_skill", "activate_skill")
 MAX_WORDS = 300
@@ -33,13 +31,7 @@ _SIGNS = 6
 """Signs of a script without spaces that say something beside a cue."""
 
 
-def _begins(kind: str) -> re.Pattern[str]:
-    """A text that begins with one of the cues, as whole words in scripts that have such."""
-    cues = [cue for table in word_lists("feedback").values() for cue in table.get(kind, ())]
-    return late(rf"\W*(?:{'|'.join(cue + (r'(?![a-z])' if cue.isascii() else '') for cue in cues)})", re.IGNORECASE)
-
-
-_WRONG, _NOT_WRONG, _GOOD = map(_begins, ("wrong", "calm", "good"))
+_GOOD = begins_with("good")
 
 
 class Feedback(NamedTuple):
@@ -130,8 +122,8 @@ def feedback_of(text: str, calls: Sequence[Call], mask: Mask) -> Feedback | None
     if not parts or len(parts[0]) > MAX_WORDS:
         return None
     first = parts[0]
-    if _WRONG.match(first) and not _NOT_WRONG.match(first):
-        telling = [part for part in parts if _says_more(_WRONG.sub("", part, count=1)) and not part.endswith("?")]
+    if WRONG.match(first) and not NOT_WRONG.match(first):
+        telling = [part for part in parts if _says_more(WRONG.sub("", part, count=1)) and not part.endswith("?")]
         if not telling:
             return Feedback("rejected")
         wanted = one_line(" ".join(telling), MAX_WORDS)

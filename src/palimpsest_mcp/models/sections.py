@@ -254,6 +254,8 @@ class Part(NamedTuple):
     """Further fields that stand in the same lines: the form has a tuple of all of them."""
     former: str = ""
     """What an earlier version wrote where there was nothing."""
+    former_heading: str = ""
+    """The heading of its own in files of an earlier version."""
 
 
 class Section(NamedTuple):
@@ -355,7 +357,12 @@ def cut(lines: Iterable[str], *, fenced: bool = False) -> tuple[list[str], list[
 def _by_part(section: Section, lines: Sequence[str]) -> Iterator[tuple[Part, list[str]]]:
     """Lines of each part; what stands before the first heading of its own is the first part's."""
     rows: dict[str, list[str]] = {part.field: [] for part in section.parts}
-    named = {folded(part.heading): part.field for part in section.parts if part.heading}
+    named = {
+        folded(heading): part.field
+        for part in section.parts
+        for heading in (part.heading, part.former_heading)
+        if heading
+    }
     current = section.parts[0].field
     for line in lines:
         field = named.get(folded(line[4:])) if line.startswith("### ") else None

@@ -232,6 +232,14 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
     """Which message of the session, from 1."""
     text: str
     """One line, verbatim but for what was cut off at its end."""
+    about: str = ""
+    """Of an answer: what it answers."""
+    then: str = ""
+    """What the user said next to a message of the agent, with its message."""
+    overturned: bool = False
+    """The user rejected it, or had it undone."""
+    changed_since: str = ""
+    """Files that were changed for it and again after it."""
 
 
 class Ran(msgspec.Struct, frozen=True, kw_only=True):
@@ -244,6 +252,8 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
     """The line that says so."""
     message: int = 0
     """Which message of the session called it, from 1."""
+    clean: bool = False
+    """Nothing in the output looks like an error."""
 
 
 class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -253,12 +263,16 @@ class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):
     """The first request."""
     requests: tuple[Said, ...] = ()
     """Of the user; short answers such as "ok" are none, unless there is nothing else."""
+    answered: int = 0
+    """How many of these requests before the newest the agent answered with a message that ended its turn."""
     replies: tuple[Said, ...] = ()
     """Short answers of the user to questions of the agent."""
     reports: tuple[Said, ...] = ()
     """Longer messages of the agent."""
     last_said: Said | None = None
     """The agent's newest message, unless the user spoke since."""
+    since_said: str = ""
+    """What calls followed it."""
     questions: tuple[str, ...] = ()
     """Of the agent, that nobody answered."""
     unanswered: bool = False

@@ -43,6 +43,7 @@ class Talk:
         return [one.text for one in self.harvest().checkpoint if one.kind == kind]
 
 
+UNANSWERED = "the request in message 1 is not answered yet"
 REJECTED = "The user doesn't want to proceed with this tool use. The tool use was rejected."
 
 
@@ -75,7 +76,7 @@ def test_finished_todos_are_named_and_the_one_in_progress_is_next() -> None:
     ]
     talk = Talk().call("TodoWrite", todos=todos)
     assert talk.told("finished") == ["Write the table"]
-    assert talk.told("open") == ["2 of 3 todos (list changed last in message 2)"]
+    assert talk.told("open") == ["2 of 3 todos (list changed last in message 2)", UNANSWERED]
     assert talk.told("next") == ["go on with: Move the rows"]
 
 
@@ -85,8 +86,13 @@ def test_a_plan_that_nobody_touched_for_the_newest_request_is_not_its_next_step(
     talk.says("Shall I go on?").says("First make the selectors shorter, please", "user").call(
         "Read", "text", file_path="/s.py"
     )
-    assert talk.told("open") == ["1 of 2 todos (list changed last in message 2)"]
-    assert talk.told("next") == ["go on after Read `/s.py` (message 6): text"]
+    assert talk.told("open") == [
+        "1 of 2 todos (list changed last in message 2: before the newest request)",
+        "the request in message 5 is not answered yet",
+    ]
+    assert talk.told("next") == [
+        "go on with the request in message 5, and answer it; the last call for it: Read `/s.py` (message 6): text"
+    ]
 
 
 def test_a_call_without_its_result_is_what_comes_next() -> None:
@@ -99,7 +105,7 @@ def test_a_call_without_its_result_is_what_comes_next() -> None:
     }
     talk.messages.append({"role": "assistant", "content": [use]})
     assert talk.told("next") == ["see what came of Bash `bd update b.3 --status in_progress` (message 4)"]
-    assert talk.told("open") == ["error: no member EditorTheme (in: npm run build, message 2)"]
+    assert talk.told("open") == ["error: no member EditorTheme (in: npm run build, message 2)", UNANSWERED]
     assert "last, Bash `bd update b.3 --status in_progress` (message 4): no result yet" in talk.told("done")
 
 
@@ -123,10 +129,10 @@ def test_the_newest_calls_are_told_with_what_came_of_them_and_other_tools_are_co
 
 def test_a_look_that_failed_is_no_open_error_once_the_work_went_on() -> None:
     talk = Talk().call("Read", "<error>File does not exist.</error>", file_path="/gone.py")
-    assert talk.told("open") == ["<error>File does not exist.</error> (in: /gone.py, message 2)"]
+    assert talk.told("open") == ["<error>File does not exist.</error> (in: /gone.py, message 2)", UNANSWERED]
     for row in range(6):
         talk.call("Read", "text", file_path=f"/{row}.ts")
-    assert talk.told("open") == ["none detected"] and talk.told("failed") == []
+    assert talk.told("open") == [UNANSWERED] and talk.told("failed") == []
     assert [one.resolution for one in talk.harvest().errors_encountered] == [
         "it only looked; the work went on without it"
     ]
@@ -140,12 +146,13 @@ def test_a_folder_that_could_not_be_read_is_settled_by_what_was_read_in_it() -> 
     ]
 
 
-def test_a_call_that_the_host_did_not_make_is_no_error() -> None:
+def test_a_call_that_the_host_did_not_make_is_counted_as_such_and_is_no_error() -> None:
     talk = Talk().call(
         "Read", "<tool_use_error>Sibling tool call errored</tool_use_error>", error=True, file_path="/a.py"
     )
     assert talk.harvest().errors_encountered == ()
-    assert talk.told("done")[0] == "1 read"
+    talk.call("Read", "<error>File does not exist.</error>", error=True, file_path="/b.py").call("Read", file_path="/c")
+    assert talk.told("done")[0] == "3 reads; 2 of 3 calls failed (1 of them not made by the host)"
 
 
 def test_a_check_that_fails_with_another_error_now_shows_that_the_first_one_is_past() -> None:
@@ -198,7 +205,8 @@ def test_a_query_that_failed_is_an_error() -> None:
 
 def test_what_the_agent_said_last_stands_with_a_short_answer_to_it() -> None:
     asked = Talk().says("Which timeframe do you mean?").says("last 6 months", "user").run("ls", "a")
-    assert asked.harvest().last_said == "Which timeframe do you mean? The user then said: last 6 months"
+    said = "before 1 call (it went well): Which timeframe do you mean? The user then said: last 6 months"
+    assert asked.harvest().last_said == said
     assert asked.says("Looking.").harvest().last_said == "Looking."
     asked.says("Now look at something else entirely", "user")
     assert asked.harvest().last_said == "Looking. (before the user's newest message)"
@@ -219,7 +227,7 @@ def test_points_of_earlier_versions_are_read() -> None:
 def test_an_edit_that_the_user_rejected_is_an_open_error() -> None:
     talk = Talk().edit("/a.py", REJECTED, error=True)
     assert talk.told("open")[0].startswith("rejected by the user: The user doesn't want to proceed")
-    assert talk.told("next") == ["settle what failed last, in message 2: edit refused: /a.py"]
+    assert talk.told("next") == [f"settle what failed last, in message 2: edit refused: /a.py: {REJECTED}"]
 
 
 def test_another_edit_of_the_file_does_not_make_a_rejected_one_good() -> None:
@@ -244,13 +252,13 @@ def test_what_failed_and_was_left_is_told_with_its_reason() -> None:
     for row in range(6):
         talk.call("Read", "text", file_path=f"/{row}.ts")
     assert talk.told("failed") == ["error: no member EditorTheme (in: npm run build, message 2)"]
-    assert talk.told("open") == ["none detected"]
+    assert talk.told("open") == [UNANSWERED]
 
 
 def test_a_request_that_nobody_answered_is_what_comes_next() -> None:
     talk = Talk().says("It is moved.").says("Please write the docs for the exporter", "user")
     assert talk.told("done") == ["no call was made yet"]
-    assert talk.told("next") == ["do what was asked last; nothing was answered yet"]
+    assert talk.told("next") == ["do what is asked in message 3; nothing was answered yet"]
 
 
 def test_a_short_answer_stands_beside_the_request() -> None:
@@ -269,10 +277,10 @@ def test_secrets_in_it_are_masked() -> None:
     assert "hunter2" not in to_markdown(talk.harvest())
 
 
-def test_work_that_went_on_after_a_plan_was_ticked_is_what_comes_next_and_the_plan_stands_behind_it() -> None:
+def test_the_first_open_box_of_a_plan_that_no_later_call_did_is_what_comes_next() -> None:
     talk = Talk().call("Write", file_path="/plan.md", content="- [x] Write the table\n- [ ] Move the rows\n")
     talk.call("Read", "rows", file_path="/table.py")
-    assert talk.told("next") == ["go on after Read `/table.py` (message 4): rows; first on the list: Move the rows"]
+    assert talk.told("next") == ["begin: Move the rows"]
 
 
 @pytest.mark.parametrize(
@@ -300,7 +308,7 @@ def test_a_message_that_also_asks_ends_nothing(text: str) -> None:
 def test_an_error_of_a_compiler_is_gone_when_its_file_was_changed_and_another_check_does_not_show_it() -> None:
     error = "src/theme.ts(443,3): error TS2353: 'linkUrl' does not exist in type 'Theme'."
     talk = Talk().run("npx tsgo -p tsconfig.json", f"{error}\nexit code 2")
-    assert talk.told("open") == [f"{error} (in: npx tsgo -p tsconfig.json, message 2)"]
+    assert talk.told("open") == [f"{error} (in: npx tsgo -p tsconfig.json, message 2)", UNANSWERED]
     talk.run("npm run build", "done")
     assert [one.resolution for one in talk.harvest().errors_encountered] == [""]
     talk.edit("/repo/src/theme.ts").run("npm run build 2>&1 | tail -3", "npm error command failed")
@@ -310,4 +318,4 @@ def test_an_error_of_a_compiler_is_gone_when_its_file_was_changed_and_another_ch
         "its file was changed since, and a later check does not show it",
         "a later run of the same command shows no error",
     ]
-    assert talk.told("open") == ["none detected"]
+    assert talk.told("open") == [UNANSWERED]

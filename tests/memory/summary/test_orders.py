@@ -285,3 +285,21 @@ def test_the_same_order_with_other_values_takes_the_old_ones_place(old: str, new
 )
 def test_other_values_of_other_things_and_bans_stand_side_by_side(one: str, other: str) -> None:
     assert standing(said(one, other)) == [one, other]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "this plan must be written in such a way that a new session can start from it",
+        "in the system prompt make sure you know to read the README as well",
+        "can we move the old code to another folder?",
+        "Please use my credit card ending in 7334 for the payment.",
+    ],
+)
+def test_what_is_asked_of_one_thing_once_is_no_order(text: str) -> None:
+    assert harvest(said(text), str).standing_orders == ()
+
+
+def test_a_polite_question_that_asks_to_keep_something_is_an_order_word_for_word() -> None:
+    text = "btw, can we make it so we keep the old code around for reference?"
+    assert [one.text for one in harvest(said(text), str).standing_orders] == [text]

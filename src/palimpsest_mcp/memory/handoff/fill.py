@@ -43,9 +43,21 @@ def _task(of: Material) -> dict[str, Any]:
         "task": of.task(),
         "orders": of.orders(),
         "decisions": of.decisions(),
-        "artifacts": (*of.files("artifacts"), *(FileNote(path=text) for text in of.other_artifacts())),
-        "complete": (*of.finished("complete"), *(f"Committed: {text}" for text in of.commits("complete"))),
-        "in_progress": (*of.state(), *of.next(), *of.runs("in_progress"), *of.newest_calls()),
+        "artifacts": (*of.files("artifacts"), *map(_artifact, of.other_artifacts())),
+        "complete": (
+            *of.answered(),
+            *of.finished("complete"),
+            *(f"Committed: {text}" for text in of.commits("complete")),
+            *of.ended("complete"),
+            *of.runs("complete", good=True),
+        ),
+        "in_progress": (
+            *of.state(),
+            *of.next(),
+            *of.unsaved(),
+            *of.runs("in_progress", good=False),
+            *of.newest_calls(),
+        ),
         "blocked": remaining,
         "errors": tuple(of.errors("errors")),
         "facts": (*of.thread("facts"), *of.places(), *of.context()),
@@ -95,7 +107,7 @@ def _implementation(of: Material) -> dict[str, Any]:
     done = [*of.finished("completed"), *(f"Committed: {text}" for text in of.commits("completed"))]
     reports = of.facts.reports[-1:] if of.facts.requests else ()  # else it stands under In Progress
     told = [f"Reported last (message {one.message}): {one.text}" for one in reports]
-    doing = [*of.state(), *of.next(), *of.newest_calls(), *of.worked_on()]
+    doing = [*of.state(), *of.next(), *of.unsaved(), *of.newest_calls(), *of.worked_on()]
     remaining = of.first("remaining", of.remaining(), of.room.todos)
     return {
         "orders": of.orders(),
@@ -174,6 +186,11 @@ def _united(said: Sequence[Any], found: Sequence[Any]) -> tuple[Any, ...]:
 def main_text(entry: Any) -> str:
     """The first field of an entry: what it is about."""
     return entry if isinstance(entry, str) else str(getattr(entry, entry.__struct_fields__[0]))
+
+
+def _artifact(text: str) -> FileNote:
+    path = text.removeprefix("made ")
+    return FileNote(path=path, note="made by a command" if path != text else "")
 
 
 def _evidence(text: str) -> Finding:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import posixpath
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar, cast
 
 import msgspec
 
 from ...models.handoffs import Check, Choice, FileNote, Finding, Handoff
 from ...models.summaries import AnchoredSummary, ChangedFile, Decision, Said, SessionFacts, Step, step_words
+from ...models.text import counted
 from ..summary.facts import still_standing
-from ..summary.harvest import ran
+from ..summary.harvest import is_good, ran
+from ..summary.next_step import EDITED
 from ..summary.talk import CUT
 
 MARK = "…/"
@@ -93,7 +95,9 @@ LADDER = (
     Room(7, 3, 8, 10, 6, 3, 10, 3, 15, 30),
     Room(6, 2, 7, 8, 5, 3, 8, 2, 12, 30),
     Room(5, 2, 5, 6, 4, 2, 6, 2, 8, 24),
-    Room(4, 1, 4, 4, 3, 2, 4, 1, 5, 20),
+    Room(4, 2, 4, 4, 3, 2, 4, 1, 5, 20),
+    Room(3, 2, 3, 3, 2, 2, 3, 1, 4, 20),
+    Room(3, 1, 3, 3, 2, 2, 3, 1, 4, 20),
     Room(2, 1, 2, 2, 1, 2, 2, 1, 3, 16),
     Room(1, 1, 1, 1, 1, 1, 1, 1, 1, 12),
     Room(1, 1, 1, 1, 1, 1, 1, 1, 1, 5),
@@ -134,11 +138,16 @@ class Material:
         self._task_told = bool(asked)
         if not asked or _same(asked, self.task_words):
             return self.task_words
-        return f"{self.task_words}\n\nFirst asked: {asked}" if self.task_words else asked
+        later = sum(1 for one in self.facts.requests if not self._is_intent(one))
+        when = f" (message {self.facts.first.message}" if self.facts.first is not None else " ("
+        when += f"; {counted(later, 'request')} came since, the newest stands below)" if later else ")"
+        when = "" if when == " ()" else when
+        return f"{self.task_words}\n\nFirst asked{when}: {asked}" if self.task_words else asked
 
     def state(self) -> list[str]:
         """What is under way: stated, ticked as in progress, else where the conversation stands."""
-        doing = [todo.text for todo in self.summary.todos if todo.in_progress]
+        told = " ".join(one.text for one in self.summary.checkpoint if one.kind == "next")
+        doing = [todo.text for todo in self.summary.todos if todo.in_progress and f"did: {todo.text}" not in told]
         stated = [self.summary.current_state] if self.summary.current_state else []
         return [*stated, *self.where_it_stands(), *doing]
 
@@ -152,7 +161,7 @@ class Material:
             elif self._is_intent(requests[-1]):
                 words = "the task above"
             asked = f"Asked last (message {requests[-1].message}): {words}"
-            return [asked + (" Nothing was answered yet." if self.facts.unanswered else "")]
+            return [asked]
         if reports:
             self._told.add(reports[-1].message)
             return [f"Reported last (message {reports[-1].message}): {reports[-1].text}"]
@@ -169,20 +178,22 @@ class Material:
         asked = sorted((*self.facts.requests, *self.facts.replies), key=lambda one: one.message)
         requests = self.newest(field, self._untold(asked), self.room.requests)
         reports = self.newest(field, self._untold(self.facts.reports), self.room.reports)
-        said = [(one.message, 0, f"User, message {one.message}: {one.text}") for one in requests]
-        said += [(one.message, 1, f"Agent, message {one.message}: {one.text}") for one in reports]
+        said = [(one.message, 0, _by_user(one)) for one in requests]
+        shown = {*self._told, *(one.message for one in requests)}
+        said += [(one.message, 1, _by_agent(one, shown)) for one in reports]
         last = self.facts.last_said
         if last is not None and last.message not in {*self._told, *(one.message for one in reports)}:
-            said.append((last.message, 1, f"Agent, message {last.message}, its newest: {last.text}"))
+            since = f", {self.facts.since_said}" if self.facts.since_said else ""
+            said.append((last.message, 1, f"Agent, message {last.message}, its newest{since}: {last.text}"))
         first = self.facts.first
         quoted = {*self._told, *(one.message for one in requests)}
         if first is not None and first.message not in quoted and not self._is_intent(first):
             said.append((0, 0, f"User, message {first.message}, at first: {first.text}"))
-        rows = [row for *_, row in sorted(said)] or self.newest_calls()
+        rows = [row for *_, row in sorted(said, key=lambda one: one[:2])] or self.newest_calls()
         if rows or not self.facts.items:
             return rows
         said_last = self.summary.last_said
-        return [f"Agent, last: {said_last}" if said_last else "Nobody said anything since the task was given."]
+        return [f"Agent, last: {said_last}" if said_last else "Since the task was given only calls are on record."]
 
     def _untold(self, said: Sequence[Said]) -> list[Said]:
         known = self._told
@@ -202,7 +213,7 @@ class Material:
         """What follows from what is open, where anything does."""
         told = [one.text for one in self.summary.checkpoint if one.kind == "next"]
         doing = [f"go on with: {todo.text}" for todo in self.summary.todos if todo.in_progress]
-        known = (*doing, "none detected", "do what was asked last; nothing was answered yet")
+        known = (*doing, "none detected")
         return [f"Next: {text}" for text in told if text not in known]
 
     def places(self) -> list[str]:
@@ -226,7 +237,12 @@ class Material:
         return list(self.newest(field, made, self.room.commits))
 
     def other_artifacts(self) -> list[str]:
-        return [text for text in self.summary.key_artifacts if not text.startswith("[")]
+        return [text for text in self.summary.key_artifacts if not text.startswith(("[", "ran `"))]
+
+    def ended(self, field: str) -> tuple[str, ...]:
+        """Commands that closed, merged or published something."""
+        made = [text for text in self.summary.key_artifacts if text.startswith("ran `")]
+        return self.newest(field, made, self.room.commits)
 
     def files(self, field: str) -> tuple[FileNote, ...]:
         """Changed files, the one changed last first; those of editing tools before what only a shell touched."""
@@ -269,13 +285,26 @@ class Material:
         """Not resolved, as far as a later result shows."""
         open_ones = [one for one in self.summary.errors_encountered if not one.resolution]
         kept = self.newest(field, open_ones, self.room.errors)
-        return [f"Not seen resolved: {one.error}" + (f" (in: {one.where})" if one.where else "") for one in kept]
+        told = [f"Not seen resolved: {one.error}" + (f" (in: {one.where})" if one.where else "") for one in kept]
+        others = len(self.summary.errors_encountered) - len(open_ones)
+        return [*told, f"{counted(others, 'other error')}: seen to work later, or left behind."] if others else told
 
-    def runs(self, field: str) -> list[str]:
+    def runs(self, field: str, *, good: bool | None = None) -> list[str]:
+        """Checks with their outcome: all, those that went well, or the others."""
         errors = {one.error for one in self.summary.errors_encountered}
         runs = still_standing(self.facts.runs, self.summary.errors_encountered)
         told = [one for one in runs if not (one.failed and one.line in errors)]
+        told = [one for one in told if good is None or is_good(one) == good]
         return [ran(one) for one in self.newest(field, told, self.room.runs)]
+
+    def answered(self) -> list[str]:
+        """How many requests before the newest were answered."""
+        number = self.facts.answered
+        return [f"Answered: {counted(number, 'request')} before the newest."] if number else []
+
+    def unsaved(self) -> list[str]:
+        """Files that were edited since the last commit."""
+        return [one.text for one in self.summary.checkpoint if one.kind == "open" and EDITED in one.text]
 
     def todos(self, field: str) -> tuple[Check, ...]:
         kept = self.summary.todos[: self.room.todos]
@@ -290,6 +319,26 @@ class Material:
 
     def context(self) -> list[str]:
         return list(self.summary.technical_context)
+
+
+def _by_agent(one: Said, shown: Collection[int]) -> str:
+    """A statement of the agent with what became of it: what the user said next, and which files changed since.
+
+    Args:
+        shown: messages of the user that are quoted beside it.
+    """
+    name = f"Agent, message {one.message}" + (", overturned by the user" if one.overturned else "")
+    number = int(one.then.removeprefix("message ").partition(":")[0]) if one.then else 0
+    then = f" – The user then, {one.then}" if one.then and number not in shown else ""
+    since = f" – Changed again since: {one.changed_since}" if one.changed_since else ""
+    return f"{name}: {one.text}{then}{since}"
+
+
+def _by_user(one: Said) -> str:
+    """A message of the user; of an answer with what it answers, of a request whether it was taken back."""
+    about = f" (said to: {one.about})" if one.about else ""
+    back = ", taken back" if one.overturned else ""
+    return f"User, message {one.message}{back}: {one.text}{about}" + (f" – {one.then}" if one.then else "")
 
 
 def _joined(folder: str, path: str) -> str:

@@ -214,9 +214,20 @@ def _critical(task: str, *, state: tuple[str, ...], context: tuple[str, ...]) ->
     return (Critical("task", (task,)), Critical("current_state", state), Critical("key_context", context))
 
 
+_UNSAID = "None detected in what was said."
+_UNCALLED = "None detected in calls of tools."
+_UNLISTED = "None detected in todo lists."
+_UNDONE = "None detected in todo lists, commits and checks."
+"""Of what is absent, only where it was looked for."""
 _TASK = _one("Task", "task", TEXT, "No task was stated.")
 _POINTERS = _one("Pointers", POINTERS, TEXTS, "There are no pointers.")
-_DECISIONS = _one("Decisions Made", "decisions", CHOICES, "No decisions were stated.")
+_DECISIONS = _one(
+    "Decisions Made",
+    "decisions",
+    CHOICES,
+    "None detected in what user and agent said.",
+    former="No decisions were stated.",
+)
 ORDERS = "Standing Orders"
 _ORDERS = _one(ORDERS, "orders", TEXTS, "None detected in what the user said.")
 _ERRORS = _one("Open Errors", "errors", TEXTS, "None detected in results of tools.")
@@ -235,26 +246,33 @@ TASK = Template(
         _TASK,
         _ORDERS,
         _DECISIONS,
-        _one("Artifacts Produced", "artifacts", FILES, "No artifacts were produced."),
+        _one("Artifacts Produced", "artifacts", FILES, _UNCALLED, former="No artifacts were produced."),
         Section(
             "Current State",
             (
-                Part("complete", TEXTS, "Nothing is known to be complete.", "Complete"),
-                Part("in_progress", TEXTS, "Nothing is known to be in progress.", "In progress"),
-                Part("blocked", TEXTS, "Nothing is known to be blocked or deferred.", "Blocked or deferred"),
+                Part("complete", TEXTS, _UNDONE, "Complete", former="Nothing is known to be complete."),
+                Part("in_progress", TEXTS, _UNCALLED, "In progress", former="Nothing is known to be in progress."),
+                Part(
+                    "blocked",
+                    TEXTS,
+                    _UNLISTED,
+                    "To do, blocked or deferred",
+                    former="Nothing is known to be blocked or deferred.",
+                    former_heading="Blocked or deferred",
+                ),
             ),
         ),
         _ERRORS,
         Section(
             _KEY,
             (
-                Part("facts", TEXTS, "No facts were stated.", "Facts"),
-                Part("questions", TEXTS, "No questions are known to be open.", "Unresolved questions"),
+                Part("facts", TEXTS, _UNSAID, "Facts", former="No facts were stated."),
+                Part("questions", TEXTS, _UNSAID, "Unresolved questions", former="No questions are known to be open."),
                 Part("constraints", TEXTS, NO_OTHERS, "Active constraints", former=NO_CONSTRAINTS),
             ),
         ),
-        _one("Agents Used", "agents", TEXTS, "No other agents were used."),
-        _one("Skills Applied", "skills", TEXTS, "No skills were applied."),
+        _one("Agents Used", "agents", TEXTS, "No call of another agent was seen.", former="No other agents were used."),
+        _one("Skills Applied", "skills", TEXTS, "No call of a skill was seen.", former="No skills were applied."),
         _POINTERS,
     ),
     (_TASK.heading, ORDERS, _DECISIONS.heading, "Current State", _ERRORS.heading, _KEY),
@@ -270,11 +288,11 @@ RESEARCH = Template(
         _ORDERS,
         _DECISIONS,
         _one("System Understanding", "understanding", TEXT, "Nothing was written down about the system."),
-        _one("Files Involved", "files", FILES, "No files were looked at."),
-        _one("Key Findings", "findings", FINDINGS, "No findings were stated."),
+        _one("Files Involved", "files", FILES, _UNCALLED, former="No files were looked at."),
+        _one("Key Findings", "findings", FINDINGS, _UNSAID, former="No findings were stated."),
         _one("Constraints & Gotchas", "constraints", TEXTS, NO_OTHERS, former=NO_CONSTRAINTS),
         _ERRORS,
-        _one("Open Questions", "questions", TEXTS, "No questions are known to be open."),
+        _one("Open Questions", "questions", TEXTS, _UNSAID, former="No questions are known to be open."),
         _POINTERS,
     ),
     (
@@ -308,7 +326,7 @@ PLAN = Template(
         ),
         _one("Execution Order", "order", NUMBERS, "No order was stated."),
         _DECISIONS,
-        _one("Status", "status", CHECKS, "Nothing was ticked off or left open."),
+        _one("Status", "status", CHECKS, "No todo list was seen.", former="Nothing was ticked off or left open."),
         _ERRORS,
         _one("Plan Quality Signal", "quality", TEXT, "Nobody judged the plan."),
         _POINTERS,
@@ -324,12 +342,12 @@ IMPLEMENTATION = Template(
     (
         _ORDERS,
         _DECISIONS,
-        _one("Completed", "completed", CHECKS, "Nothing is known to be complete."),
-        _one("In Progress", "in_progress", CHECKS, "Nothing is known to be in progress."),
-        _one("Remaining", "remaining", CHECKS, "Nothing is known to remain."),
-        _one("Issues Encountered", "issues", TEXTS, "No issues were met."),
+        _one("Completed", "completed", CHECKS, _UNDONE, former="Nothing is known to be complete."),
+        _one("In Progress", "in_progress", CHECKS, _UNCALLED, former="Nothing is known to be in progress."),
+        _one("Remaining", "remaining", CHECKS, _UNLISTED, former="Nothing is known to remain."),
+        _one("Issues Encountered", "issues", TEXTS, _UNSAID, former="No issues were met."),
         _ERRORS,
-        _one("Test Results", "tests", TEXTS, "No tests were run."),
+        _one("Test Results", "tests", TEXTS, _UNCALLED, former="No tests were run."),
         _POINTERS,
     ),
     (ORDERS, _DECISIONS.heading, "In Progress", "Remaining", "Issues Encountered", _ERRORS.heading),
@@ -361,7 +379,13 @@ FORK_BACK = Template(
         _one("Result Summary", "result", TEXT, "No result was stated."),
         _one("Changes/Findings", "findings", FINDINGS, "No changes and no findings."),
         _one("Merge Guidance", "merge_guidance", TEXTS, "Nothing needs care when this is taken over."),
-        _one("Open Items", "open_items", TEXTS, "Nothing is known to be open."),
+        _one(
+            "Open Items",
+            "open_items",
+            TEXTS,
+            "None detected in results and what was said.",
+            former="Nothing is known to be open.",
+        ),
         _POINTERS,
     ),
     (),
@@ -472,6 +496,7 @@ ALSO: Mapping[str, str] = {
     "active_constraints": "constraints",
     "blockers": "blocked",
     "blocked_or_deferred": "blocked",
+    "to_do_blocked_or_deferred": "blocked",
     "completed": "complete",
     "artifacts_produced": "artifacts",
     "files_involved": "files",

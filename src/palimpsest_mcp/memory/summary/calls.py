@@ -227,6 +227,19 @@ CHECKS = late(
     r"(?:test|check|vet|clippy|lint|build|verify)\b"
 )
 """Commands that check something: what they print says whether it is well."""
+_HERE = late(r"<<-?\s*['\"]?(\w+)['\"]?.*?(?:^\s*\1\b|\Z)", re.DOTALL | re.MULTILINE)
+_QUOTED = late(r'"(?:[^"\\]|\\.){0,4000}"|\'[^\']{0,4000}\'')
+_SHELL = late(r"\b(?:ba|z|da)?sh -\w*c\b")
+
+
+def unquoted(command: str) -> str:
+    """A command line without what it quotes: messages of commits, reasons, texts to write; a shell's own line stays."""
+    return command if _SHELL.search(command) else _QUOTED.sub(" ", _HERE.sub(" ", command))
+
+
+def is_check(command: str) -> bool:
+    """Whether a command line checks something."""
+    return CHECKS.search(command) is not None and CHECKS.search(unquoted(command)) is not None
 
 
 class Call(NamedTuple):
@@ -245,13 +258,31 @@ class Call(NamedTuple):
     item_id: str
 
 
+_BACKGROUND = late(r"\b(?:background|task)\b.{0,40}?\bid\b\W{1,4}([\w-]{4,64})", re.IGNORECASE)
+"""How a host says that a command goes on in the background, under which id."""
+_RUNNING = late(r"<status>\s*(?:running|pending)|\b(?:still|not yet) (?:running|ready|finished)\b", re.IGNORECASE)
+
+
 def calls_of(items: Sequence[Item]) -> list[Call]:
-    """Every call of the items (in the host's order), also those that never got a result."""
+    """Every call of the items (in the host's order), also those that never got a result. One that went on in the
+    background has the result that a later call fetched."""
     units: dict[str, list[Item]] = {}
     for item in items:
         if item.kind == "tool_call" or item.role == "tool":
             units.setdefault(item.unit or item.id, []).append(item)
-    return [_call(unit) for unit in units.values()]
+    calls = [_call(unit) for unit in units.values()]
+    return [_fetched(call, calls[number + 1 :]) for number, call in enumerate(calls)]
+
+
+def _fetched(call: Call, later: Sequence[Call]) -> Call:
+    found = _BACKGROUND.search(call.text[:_VERDICT]) if call.action.verb == "run" else None
+    if found is None:
+        return call
+    for other in later:
+        if other.answered and found[1] in strings(other.args) and not _RUNNING.search(other.text[:_VERDICT]):
+            failed = other.failed or says_it_failed(call.action, other.text)
+            return call._replace(text=other.text, failed=failed)
+    return call
 
 
 def _call(unit: list[Item]) -> Call:
@@ -297,7 +328,7 @@ def says_it_failed(action: Action, text: str) -> bool:
         return int(codes[-1]) != 0
     if _VIEWS.match(action.target):
         return False
-    if CHECKS.search(action.target) and outcome_of(text).failed:
+    if is_check(action.target) and outcome_of(text).failed:
         return True
     return _TRACEBACK in text and not text.rstrip().endswith(_TRACEBACK)
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from ...models.pattern import late
 from ...models.summaries import ErrorMet
 from ...text.specifics.cues import outcome_of
-from .calls import BY_USER, CHECKS, Call, strings
+from .calls import BY_USER, Call, is_check, strings, unquoted
 from .talk import CUT, Mask, ends_of, one_line
 
 MAX_ERROR = 160
@@ -30,6 +32,13 @@ _EXIT_LINE = re.compile(
 )
 _LOOKS = re.compile(r"^(?:cd \S+ && )?(?:grep|rg|egrep|fgrep|ag|test|\[|diff|cmp|find|which|pgrep|git (?:grep|diff))\b")
 _SHOWS = re.compile(r"^(?:cd \S+ && )?(?:ls|cat|head|tail|sed -n|(?i:select|show|describe|explain|pragma))\b")
+_PROBES = re.compile(
+    r"^(?:cd \S+ && )?(?:\w+=\S+ )*(?:"
+    r"(?:npx (?:-y )?|uv run |poetry run )?(?:node|deno|bun|tsx|ts-node|python\d?(?:\.\d+)?|ruby|perl|php)\b"
+    r"(?:(?!&&|;).){0,60}?(?: -(?:e|c|p|pe|r)\b| --(?:eval|print)\b| ?<<| - )"
+    r"|(?:curl|wget|http|dig|ping|file|stat|command -v|type|man|sleep)\b|(?:\S+ ){1,4}(?:--help|--version|-V)\b)"
+)
+"""One-off lines that try something out."""
 _VIEWED = re.compile(
     r"(?:2>&1 {0,3})?\|\s{0,3}(?:head|tail|grep|egrep|rg|sed|awk|less|cat|wc|tee|sort|uniq)\b.*", re.DOTALL
 )
@@ -46,6 +55,12 @@ _PLACED = re.compile(r"::|\(\d+,\d+\)|:\d+\b|\bline \d+")
 _IN_FILE = re.compile(r"^(?:[./]*)([\w@./-]+\.\w{1,6})(?:\(\d+,\d+\)|:\d+)")
 """How compilers and linters begin the line of an error: with its file and place."""
 _FOLDER = re.compile(r"^\s*cd \S+\s*&&\s*")
+_SEGMENT = late(r"&&|\|\||[;\n]")
+_PROGRAM = late(r"^\s*(?:\w+=\S* )*(?:sudo |time |npx (?:-y )?|uv run |poetry run )?([\w./-]+)(.*)$", re.DOTALL)
+_SUBCOMMAND = late(r"^[a-z][\w:-]*$")
+_NO_PROGRAMS = frozenset(["cd", "echo", "export", "source", "set", "true", "printf", "sleep", "env"])
+_STATEFUL = late(r"git (?!log|show|diff|status|checkout|blame)\w+$|npm run |(?:npm|pnpm|yarn|bun|cargo|mix|make) \w+$")
+"""Programs that work on the whole folder: what they are given does not say what went wrong."""
 EDITS = ("edit", "write")
 LEFT_BEHIND = 4
 """A look (a read, a search) that failed more calls ago than this is no open error: it changed nothing."""
@@ -58,16 +73,27 @@ GONE = {
 OTHERWISE = "a later call of the same kind worked"
 BELOW = "a later call that names it, or what is in it, worked"
 OTHERS = "a later run of the same command fails with another error"
+OTHER_CALLS = "a later call of the same kind fails with another error"
 ELSEWHERE = "another command that met it shows no error in a later run"
 LOOKED = "it only looked; the work went on without it"
+PROBED = "it only tried something out"
+LEFT = "the user asked for something else since, and nothing came back to it"
+PROGRAM = "a later run of the same program on it went well"
+PASSED = "later checks of the whole went well"
 CHECKED = "its file was changed since, and a later check does not show it"
-RESOLUTIONS = frozenset((*GONE.values(), OTHERWISE, BELOW, OTHERS, ELSEWHERE, LOOKED, CHECKED))
+RESOLUTIONS = frozenset(
+    (*GONE.values(), OTHERWISE, BELOW, OTHERS, OTHER_CALLS, ELSEWHERE, LOOKED, PROBED, LEFT, CHECKED, PROGRAM, PASSED)
+)
 """What code says of a resolved error; everything else is somebody's word."""
 
 
-def errors_met(calls: Sequence[Call], mask: Mask) -> tuple[tuple[int, ErrorMet], ...]:
+def errors_met(calls: Sequence[Call], mask: Mask, asked: Sequence[int] = ()) -> tuple[tuple[int, ErrorMet], ...]:
     """Every error in the order in which it came up, with the number of the call that met it last; equal ones at one
-    place count as one."""
+    place count as one.
+
+    Args:
+        asked: rows of the user's requests.
+    """
     met: dict[tuple[str, ...], tuple[int, ErrorMet]] = {}
     same: dict[tuple[str, str, str], list[tuple[int, Call]]] = {}
     solved: dict[str, int] = {}  # an error's line -> the last call that shows it gone
@@ -87,8 +113,9 @@ def errors_met(calls: Sequence[Call], mask: Mask) -> tuple[tuple[int, ErrorMet],
             solved[line] = max(solved.get(line, 0), by)
         resolution = resolution or _found_otherwise(call, calls[number + 1 :])
         resolution = resolution or _checked_since(line, calls[number + 1 :])
-        if not resolution and _is_look(call) and number < len(calls) - LEFT_BEHIND:
-            resolution = LOOKED
+        resolution = resolution or _same_program(call, line, calls[number + 1 :])
+        if not resolution:
+            resolution = _left_behind(call, asked, len(calls) - 1 - number)
         known = met.pop((line, *_subject(call)), None)
         times = known[1].times + 1 if known else 1
         met[line, *_subject(call)] = number, ErrorMet(error=line, where=where, resolution=resolution, times=times)
@@ -104,7 +131,12 @@ def errors_met(calls: Sequence[Call], mask: Mask) -> tuple[tuple[int, ErrorMet],
 def met_error(call: Call) -> bool:
     """Whether a call failed by itself: a search that found nothing, a call that a person stopped and one that the host
     did not make did not."""
-    return call.failed and not (_nothing_found(call) or is_stopped(call) or _NOT_RUN.match(call.text))
+    return call.failed and not (_nothing_found(call) or is_stopped(call) or was_not_made(call))
+
+
+def was_not_made(call: Call) -> bool:
+    """Whether the host did not make a call, because another one of the same message failed."""
+    return _NOT_RUN.match(call.text) is not None
 
 
 def error_line(text: str) -> str:
@@ -160,12 +192,79 @@ def _nothing_found(call: Call) -> bool:
     return not any(_LOUD.search(line) for line in rest)
 
 
-def _is_look(call: Call) -> bool:
-    """Whether a call only looked at something."""
+def is_look(call: Call) -> bool:
+    """Whether a call only looked at something, or tried something out."""
     if call.action.verb == "run":
         command = call.action.target.strip()
-        return (_LOOKS.match(command) or _SHOWS.match(command)) is not None
+        return any(pattern.match(command) for pattern in (_LOOKS, _SHOWS, _PROBES))
     return call.action.verb in ("read", "search")
+
+
+def _left_behind(call: Call, asked: Sequence[int], later: int) -> str:
+    """Of a call to which nothing came back: whether it matters no more. What checks, changes or commits stays open.
+
+    Args:
+        later: how many calls came after it.
+    """
+    if call.action.verb == "run" and _PROBES.match(call.action.target.strip()):
+        return PROBED
+    if later < LEFT_BEHIND:
+        return ""
+    if is_look(call):
+        return LOOKED
+    command = call.action.target if call.action.verb == "run" else ""
+    stays = call.action.verb in EDITS or is_check(command) or any(map(_STATEFUL.match, programs(command)))
+    return "" if stays or not any(row > call.place[0] for row in asked) else LEFT
+
+
+def programs(command: str) -> dict[str, frozenset[str]]:
+    """What a command line runs, in order: programs with their subcommand, each with the paths and names it is given."""
+    found: dict[str, frozenset[str]] = {}
+    for segment in _SEGMENT.split(unquoted(command[:MAX_LOOKED_AT])):
+        match = _PROGRAM.match(segment.partition("|")[0])
+        name = posixpath.basename(match[1]) if match else ""
+        if not match or not name or name in _NO_PROGRAMS:
+            continue
+        words = [word for word in match[2].split() if not word.startswith(("-", ">", "<", "2>", "$", "&"))]
+        while words and len(name.split()) < (3 if name.endswith(" run") else 2) and _SUBCOMMAND.match(words[0]):
+            name = f"{name} {words.pop(0)}"
+        found[name] = frozenset(map(posixpath.basename, words)) - {""}
+    return found
+
+
+def _same_program(call: Call, line: str, later: Sequence[Call]) -> str:
+    """Whether the program of a command that failed went well later: on the same thing, or on the whole folder. Of one
+    that works on the whole folder, also whether it fails with another error now."""
+    ran = programs(call.action.target) if call.action.verb == "run" and not is_look(call) else {}
+    if not ran:
+        return ""
+    name, given = list(ran.items())[-1]
+    checked, passed, fails_otherwise = is_check(call.action.target), 0, False
+    for other in later:
+        if other.action.verb != "run" or not other.answered or is_stopped(other):
+            continue
+        others = programs(other.action.target)
+        fails = other.failed or outcome_of(other.text).failed or line.removesuffix(CUT) in other.text
+        unseen = _VIEWED.search(other.action.target) is not None and shows_error(other)
+        if checked and not fails and not unseen and _is_whole_check(call, other, others):
+            passed += 1
+        if name not in others:
+            continue
+        whole = name.startswith("git ") or not others[name]
+        on_it = bool(given & others[name]) or (whole and _STATEFUL.match(name) is not None)
+        if on_it and not fails and not unseen:
+            return PROGRAM
+        fails_otherwise = on_it and name.startswith("git ") and line.removesuffix(CUT) not in other.text
+    return OTHERS if fails_otherwise else PASSED if passed > 1 else ""
+
+
+_TESTS = late(r"\b(?:\w*test\w*|tox|nox|jest|mocha|rspec|phpunit)\b", re.IGNORECASE)
+
+
+def _is_whole_check(call: Call, other: Call, others: Mapping[str, frozenset[str]]) -> bool:
+    """Whether another command checks the whole for what one did: both run tests, or neither."""
+    both = [_TESTS.search(one.action.target) is not None for one in (call, other)]
+    return is_check(other.action.target) and both[0] == both[1] and not any(others.values())
 
 
 def _found_otherwise(call: Call, later: Sequence[Call]) -> str:
@@ -193,14 +292,14 @@ def _checked_since(line: str, later: Sequence[Call]) -> str:
         target = other.action.target
         if other.action.verb in EDITS:
             changed = changed or (not other.failed and (target == path or target.endswith(f"/{path}")))
-        elif changed and other.action.verb == "run" and CHECKS.search(target) and not is_stopped(other):
-            cut = _VIEWED.search(target) is not None and _shows_error(other)
+        elif changed and other.action.verb == "run" and is_check(target) and not is_stopped(other):
+            cut = _VIEWED.search(target) is not None and shows_error(other)
             if begins not in other.text and not cut:
                 return CHECKED
     return ""
 
 
-def _shows_error(call: Call) -> bool:
+def shows_error(call: Call) -> bool:
     return any(_LOUD.search(row) and not _CALM.search(row) for row in call.text.splitlines()[-200:])
 
 
@@ -217,10 +316,12 @@ def _resolution(call: Call, line: str, later: Sequence[tuple[int, Call]]) -> tup
         if rejected and other.args != call.args:
             continue  # another edit is not the one that was rejected
         if other.failed or (call.action.verb == "run" and outcome_of(other.text).failed):
-            names = call.action.verb == "run" and not is_stopped(other) and _PLACED.search(error_line(other.text))
-            fails_otherwise = bool(names) and begins not in other.text
+            told = call.action.verb == "other" or (
+                call.action.verb == "run" and _PLACED.search(error_line(other.text)) is not None
+            )
+            fails_otherwise = told and not is_stopped(other) and begins not in other.text
             continue
         viewed = call.action.verb == "run" and _VIEWED.search(other.action.target) is not None
-        if begins not in other.text and not (viewed and _shows_error(other)):
+        if begins not in other.text and not (viewed and shows_error(other)):
             return GONE.get(call.action.verb, OTHERWISE), at
-    return (OTHERS if fails_otherwise else ""), 0
+    return ((OTHERS if call.action.verb == "run" else OTHER_CALLS) if fails_otherwise else ""), 0

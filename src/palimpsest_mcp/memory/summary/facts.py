@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import json
+import posixpath
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
-from typing import Any
+from itertools import islice, pairwise
+from typing import Any, cast
+
+import msgspec
 
 from ...models.items import Item
-from ...models.summaries import ErrorMet, Ran, SessionFacts
+from ...models.summaries import ErrorMet, Ran, Said, SessionFacts
 from ...models.text import counted
 from ...text.specifics.cues import outcome_of
-from .calls import CHECKS, Call, calls_of, strings
-from .errors_met import EDITS, error_line, is_stopped
+from .calls import Call, calls_of, is_check, strings
+from .errors_met import EDITS, error_line, is_stopped, shows_error
 from .talk import (
     CUT,
     Mask,
+    asks,
     ended_in,
     ends_of,
+    ends_of_turns,
     first_request,
+    has_last_word,
     is_unanswered,
     newest_said,
     one_line,
@@ -161,12 +168,19 @@ KEPT_ACTIVITY = 4
 _ANSWERED = re.compile(r"\s*User has answered your questions?\b")
 _CHOSEN = re.compile(r'"="([^"\n]{1,300})"')
 """What a person chose of what a tool put before them: `"question"="answer"`."""
+MOST_GIVEN = 16
+"""Values of a call that names no target: all of what it was given, before the line is cut."""
 FEW_ROWS = 3
 """So short a result is told whole."""
 _VIEW = re.compile(r"\s*(?:2>&1)?\s*\|\s*(?:head|tail|grep|rg|sed|awk|less|cat|tee|sort|uniq|wc)\b.*", re.DOTALL)
-_FOLDER = re.compile(r"^\s*cd (\S+)\s*&&\s*")
+_FOLDER = re.compile(r"^\s*cd (\S+)\s*(?:&&|;|\n)\s*")
+_THINKS = re.compile(r"think|reason|reflect|^plan$", re.IGNORECASE)
+"""Tools with which an agent only talks to itself."""
 _AGENTS = re.compile(r"(?:Task|Agent|dispatch_agent|spawn_agent|delegate\w*)$")
 _SKILLS = re.compile(r"(?:Skill|use_skill|load_skill)$")
+_SKILL_FILE = re.compile(r"([^/\\]+)[/\\]SKILL\.md$")
+MOST_NAMES = 3
+"""Files that one line names."""
 _COMMIT = re.compile(r"\bgit (?:\S+ )*commit\b")
 
 
@@ -179,13 +193,22 @@ def facts_of(items: Sequence[Item], mask: Mask) -> SessionFacts:
     """
     calls = calls_of(items)
     changed = {one.path for one in trail(calls).files}
+    requests = requests_of(items, mask)
+    ends = ends_of_turns(items)
+    answered = sum(any(one.message < end < after.message for end in ends) for one, after in pairwise(requests))
+    asked = () if has_last_word(items) or ended_in(items) else requests[-1:]
+    pending = tuple(
+        f"The user's question in message {one.message} is not answered yet." for one in asked if asks(one.text)
+    )
     return SessionFacts(
         first=first_request(items, mask),
-        requests=requests_of(items, mask),
+        requests=requests,
+        answered=answered,
         replies=replies_of(items, mask),
-        reports=reports_of(items, mask),
-        last_said=newest_said(items, mask),
-        questions=open_questions(items, mask),
+        reports=tuple(_outdated(one, calls, requests, mask) for one in reports_of(items, calls, mask)),
+        last_said=(said := newest_said(items, mask)),
+        since_said=since_said(said.message, calls) if said is not None else "",
+        questions=(*pending, *open_questions(items, mask)),
         unanswered=is_unanswered(items) and not ended_in(items),
         lines={mask(path): words for path, words in line_ranges(calls).items()},
         changed=tuple(map(mask, changed_paths(calls))),
@@ -194,7 +217,7 @@ def facts_of(items: Sequence[Item], mask: Mask) -> SessionFacts:
         finished=todos_of(calls, mask).finished,
         activity=newest_calls(calls, mask),
         agents=_started(calls, _AGENTS, ("subagent_type", "agent_type", "agent"), mask),
-        skills=_started(calls, _SKILLS, ("skill", "skill_name", "command", "name"), mask),
+        skills=_skills(calls, mask),
         items=len(items),
     )
 
@@ -207,6 +230,41 @@ def _read(calls: Sequence[Call], changed: set[str], mask: Mask) -> tuple[str, ..
             found.pop(target, None)
             found[target] = None
     return tuple(one_line(mask(path), MAX_LINE) for path in list(found)[-KEPT_READ:])
+
+
+def is_thought(call: Call) -> bool:
+    """Whether a call does nothing but note a thought."""
+    return call.action.verb == "other" and _THINKS.search(call.tool) is not None
+
+
+def since_said(message: int, calls: Sequence[Call]) -> str:
+    """How many calls a message of the agent announced or was followed by, and how the newest came out; empty: none."""
+    since = [call for call in calls if call.place[0] >= message - 1 and not (call.agent or is_thought(call))]
+    if not since:
+        return ""
+    last = since[-1]
+    came = "failed" if last.failed else "went well" if last.answered else "has no result yet"
+    return f"before {counted(len(since), 'call')} ({'the newest' if len(since) > 1 else 'it'} {came})"
+
+
+def _outdated(one: Said, calls: Sequence[Call], requests: Sequence[Said], mask: Mask) -> Said:
+    """A report of the agent, with the files that were changed for it and again since."""
+    start = max((asked.message for asked in requests if asked.message < one.message), default=0)
+    before = [call for call in calls if start <= call.place[0] < one.message]
+    again = set(changed_paths([call for call in calls if call.place[0] >= one.message]))
+    names = [posixpath.basename(path) for path in changed_paths(before) if path in again]
+    if not names:
+        return one
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return msgspec.structs.replace(one, changed_since=mask(", ".join(names[-MOST_NAMES:])) + more)
+
+
+def _skills(calls: Sequence[Call], mask: Mask) -> tuple[str, ...]:
+    """Skills that calls started, and those whose instructions were read."""
+    started = _started(calls, _SKILLS, ("skill", "skill_name", "command", "name"), mask)
+    read = (_SKILL_FILE.search(call.action.target) for call in calls if call.action.verb == "read" and not call.failed)
+    named = (one_line(mask(found[1]), MAX_COMMAND) for found in read if found)
+    return tuple(dict.fromkeys((*started, *(f"{name} (its instructions were read)" for name in named))))
 
 
 def _started(calls: Sequence[Call], tools: re.Pattern[str], names: Sequence[str], mask: Mask) -> tuple[str, ...]:
@@ -236,7 +294,11 @@ def runs_of(calls: Sequence[Call], mask: Mask) -> tuple[Ran, ...]:
         failed = True if call.failed else outcome.failed
         found.pop(shown, None)
         found[shown] = Ran(
-            command=shown, failed=failed, line=_telling_line(call.text, outcome.line, mask), message=call.place[0] + 1
+            command=shown,
+            failed=failed,
+            line=_telling_line(call.text, outcome.line, mask),
+            message=call.place[0] + 1,
+            clean=not shows_error(call),
         )
     return tuple(found.values())[-KEPT_RUNS:]
 
@@ -265,7 +327,7 @@ def newest_calls(calls: Sequence[Call], mask: Mask, number: int = KEPT_ACTIVITY)
     which are told elsewhere, are none of them."""
     told: dict[tuple[str, str], Call] = {}
     for call in calls:
-        if not (call.agent or is_todo_tool(call.tool) or _is_check(call) or _is_good_edit(call)):
+        if not (call.agent or is_todo_tool(call.tool) or is_thought(call) or _is_check(call) or _is_good_edit(call)):
             key = call.tool, _given(call)
             told.pop(key, None)
             told[key] = call
@@ -278,11 +340,13 @@ def _is_good_edit(call: Call) -> bool:
 
 def _given(call: Call) -> str:
     """What a call is about, in the words of its arguments."""
-    return call.action.target or ", ".join(islice(strings(call.args), 4))
+    if call.action.verb == "run":
+        return _FOLDER.sub("", call.action.target)
+    return call.action.target or ", ".join(dict.fromkeys(islice(strings(call.args), MOST_GIVEN)))
 
 
 def _is_check(call: Call) -> bool:
-    return call.action.verb == "run" and CHECKS.search(call.action.target) is not None
+    return call.action.verb == "run" and is_check(call.action.target)
 
 
 def call_line(call: Call, mask: Mask) -> str:
@@ -305,6 +369,8 @@ def _came(call: Call, mask: Mask) -> str:
         return "a person stopped it" if is_stopped(call) else f"failed: {error_line(text)}"
     if chosen := _CHOSEN.findall(text) if _ANSWERED.match(text) else []:
         return one_line(f"the user answered: {'; '.join(chosen)}", MAX_LINE)
+    if entries := _entries(text):
+        return one_line(f"{counted(entries, 'entry')}, beginning with {text.lstrip()[1:].lstrip()}", MAX_LINE)
     rows = [row.strip() for row in text.splitlines() if any(map(str.isalnum, row))]
     if len(rows) <= FEW_ROWS:
         return one_line(" / ".join(rows), MAX_LINE) if rows else "no output"
@@ -313,3 +379,14 @@ def _came(call: Call, mask: Mask) -> str:
     outcome = outcome_of(call.text).line if call.action.verb == "run" else ""
     line = outcome if outcome and any(outcome in row for row in rows) else rows[0]
     return f"{one_line(line, MAX_LINE)} (of {counted(len(rows), 'line')})"
+
+
+def _entries(text: str) -> int:
+    """Of a result that is a list of several entries: how many; what one line shows of it is only the first."""
+    if not text.lstrip().startswith("[") or len(text) > MAX_TEXT:
+        return 0
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return 0
+    return len(cast("list[Any]", value)) if isinstance(value, list) and len(cast("list[Any]", value)) > 1 else 0

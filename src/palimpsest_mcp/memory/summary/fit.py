@@ -16,6 +16,8 @@ from .talk import one_line
 
 MORE = 80
 """Characters that a line of the checkpoint may have beside those of the newest request."""
+MAX_NEXT = 260
+"""Characters of the next step: cut shorter, it names no act."""
 BUDGET_TOKENS = 1_500
 """o200k tokens of the whole markdown, headings and metadata included."""
 
@@ -50,8 +52,8 @@ _LADDER = (
     _Keep(0, 4, 1, 6, 6, 10, 160, 3_600, 10),
     _Keep(0, 3, 1, 5, 4, 8, 120, 3_200, 8),
     _Keep(0, 2, 0, 4, 3, 4, 80, 2_800, 6),
-    _Keep(0, 2, 0, 4, 2, 3, 80, 2_200, 4),
-    _Keep(0, 1, 0, 3, 1, 2, 80, 1_800, 2),
+    _Keep(0, 2, 0, 3, 2, 3, 80, 2_200, 4),
+    _Keep(0, 1, 0, 1, 1, 2, 80, 1_800, 2),
 )
 """From the mildest cut to the hardest; after it, files go."""
 
@@ -156,7 +158,7 @@ def _points(found: AnchoredSummary, keep: _Keep) -> tuple[Point, ...]:
     others = [one for one in found.checkpoint if one.kind not in ("asked", "next")]
     kept = _newest(others, keep.points)
     return tuple(
-        msgspec.structs.replace(one, text=one_line(one.text, keep.asked + MORE))
+        msgspec.structs.replace(one, text=one_line(one.text, MAX_NEXT if one.kind == "next" else keep.asked + MORE))
         for one in found.checkpoint
         if one.kind in ("asked", "next") or one in kept
     )

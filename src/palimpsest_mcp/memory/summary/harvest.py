@@ -6,26 +6,31 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from itertools import takewhile
 
 from ...models.items import Item
-from ...models.summaries import AnchoredSummary, ChangedFile, ErrorMet, Point, PointKind, Ran, Said
+from ...models.summaries import AnchoredSummary, ChangedFile, Decision, ErrorMet, Point, PointKind, Ran, Said
 from ...models.text import counted
-from .calls import BY_USER, Call, calls_of, strings
-from .errors_met import EDITS, errors_met, met_error
-from .facts import call_line, named_call, newest_calls, runs_of, still_standing
+from .calls import BY_USER, Call, calls_of, strings, unquoted
+from .errors_met import EDITS, errors_met, met_error, programs, was_not_made
+from .facts import newest_calls, runs_of, since_said, still_standing
 from .merge import arranged
+from .next_step import next_step, uncommitted
 from .orders import orders_of, rejected
 from .talk import (
+    BEFORE,
     Mask,
+    answers_of,
+    asks,
     decisions_of,
     ended_in,
-    ends_of,
+    has_last_word,
+    heard,
     intent_of,
-    is_unanswered,
     last_said,
+    newest_said,
     one_line,
     open_questions,
-    replies_of,
     requests_of,
     spoken,
 )
@@ -48,6 +53,8 @@ MOST_LAST = 3
 MAX_ASKED = 400
 """Characters of the newest request."""
 MAX_ANSWER = 80
+LEFT_PLAN = 3
+"""After so many requests a plan file that nobody touched is not what comes next."""
 WENT_ON = 4
 """An error in so many of the newest calls is being worked on; an earlier one was left behind."""
 
@@ -78,32 +85,43 @@ def checkpoint(
     left = {one.error: (number, one) for number, one in errors if not one.resolution and number >= first}
     failing = [pair for pair in left.values() if pair[0] >= len(calls) - WENT_ON]
     failed = [pair for pair in left.values() if pair not in failing]
+    is_fresh = todos.message >= asked.message
     lines: list[tuple[PointKind, Sequence[str]]] = [
-        ("asked", [_asked(asked, items, mask)]),
+        ("asked", [_asked(asked, items, calls, mask)]),
         ("finished", [*before[-MOST_COMMITS:], *todos.finished[-MOST_FINISHED:]]),
         ("done", [*_done(since, [one for _, one in errors], sorted(made), mask)]),
         ("failed", [_error(one, calls[number]) for number, one in failed[-MOST_FAILED:]]),
-        ("open", [*_open(failing, calls, items, todos, mask)] or ["none detected"]),
-        ("next", [_next(items, calls, failing, todos if todos.message >= asked.message else None, mask)]),
+        ("open", [*_open(failing, calls, items, todos, asked, mask)] or ["none detected"]),
+        ("next", [next_step(items, calls, [*left.values()], failing, todos if is_fresh else None, mask)]),
     ]
     return tuple(Point(kind=kind, text=text) for kind, texts in lines for text in texts)
 
 
-def _asked(asked: Said, items: Sequence[Item], mask: Mask) -> str:
-    """The newest request, and a short answer such as "yes, do it" that came after it."""
-    item, text = list(spoken(items, "user"))[-1]
-    row = item.position[0] + 1
-    then = f"; then message {row}: {one_line(mask(ends_of(text)), MAX_ANSWER)}" if row > asked.message else ""
+def _asked(asked: Said, items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> str:
+    """The newest request, and a short answer such as "yes, do it" that came after it, to a question of a tool too."""
+    row, words, _ = list(heard(items, calls, mask))[-1]
+    then = f"; then message {row}: {one_line(words, MAX_ANSWER)}" if row > asked.message else ""
     return f"message {asked.message}: {one_line(asked.text, MAX_ASKED)}{then}"
 
 
 def _open(
-    failing: Sequence[tuple[int, ErrorMet]], calls: Sequence[Call], items: Sequence[Item], todos: Todos, mask: Mask
+    failing: Sequence[tuple[int, ErrorMet]],
+    calls: Sequence[Call],
+    items: Sequence[Item],
+    todos: Todos,
+    asked: Said,
+    mask: Mask,
 ) -> Iterator[str]:
     yield from (_error(one, calls[number]) for number, one in failing[-MOST_OPEN:])
     yield from (f"question to the user: {text}" for text in open_questions(items, mask)[-2:])
-    if todos.open:
-        yield f"{len(todos.open)} of {counted(todos.total, 'todo')} (list changed last in message {todos.message})"
+    if todos.total > todos.done:
+        old = "" if todos.message >= asked.message else ": before the newest request"
+        left = todos.total - todos.done
+        yield f"{left} of {counted(todos.total, 'todo')} (list changed last in message {todos.message}{old})"
+    if files := uncommitted(calls, mask):
+        yield files
+    if not (has_last_word(items) or ended_in(items)):
+        yield f"the {'question' if asks(asked.text) else 'request'} in message {asked.message} is not answered yet"
 
 
 def _done(calls: Sequence[Call], errors: Sequence[ErrorMet], commits: Sequence[str], mask: Mask) -> Iterator[str]:
@@ -117,8 +135,7 @@ def _done(calls: Sequence[Call], errors: Sequence[ErrorMet], commits: Sequence[s
     others = Counter(call.tool for call in calls if call.action.verb == "other" and not is_todo_tool(call.tool))
     told += [f"{tool or 'another tool'} {counted(times, 'time')}" for tool, times in others.most_common(MOST_TOOLS)]
     if told:
-        failed = sum(map(met_error, calls))
-        yield ", ".join(told) + (f"; {failed} of {counted(len(calls), 'call')} failed" if failed else "")
+        yield ", ".join(told) + _failures(calls)
     yield from (f"last, {one}" for one in newest_calls(calls, mask, MOST_LAST))
     files = trail(calls).files
     if files:
@@ -126,6 +143,16 @@ def _done(calls: Sequence[Call], errors: Sequence[ErrorMet], commits: Sequence[s
         yield f"changed {counted(len(files), 'file')}: {', '.join(map(mask, short_names(files[-MOST_FILES:])))}{more}"
     yield from (f"committed {text}" for text in commits)
     yield from (ran(one) for one in still_standing(runs_of(calls, mask), errors))
+
+
+def _failures(calls: Sequence[Call]) -> str:
+    """How many calls failed, those that the host did not make for another one's failure among them."""
+    failed = [call for call in calls if call.failed and (met_error(call) or was_not_made(call))]
+    unmade = sum(map(was_not_made, failed))
+    if not failed:
+        return ""
+    beside = f" ({unmade} of them not made by the host)" if unmade else ""
+    return f"; {len(failed)} of {counted(len(calls), 'call')} failed{beside}"
 
 
 def short_names(files: Sequence[ChangedFile]) -> list[str]:
@@ -137,9 +164,15 @@ def short_names(files: Sequence[ChangedFile]) -> list[str]:
     ]
 
 
+def is_good(one: Ran) -> bool:
+    """Whether a run of a check went well, as far as its output shows."""
+    return one.failed is False or (one.failed is None and one.clean)
+
+
 def ran(one: Ran) -> str:
     """A run of a check as a person reads it."""
-    verdict = {True: "failed", False: "went well", None: "ran, with no verdict"}[one.failed]
+    unsaid = "ran and shows no error" if one.clean else "ran, with no verdict"
+    verdict = {True: "failed", False: "went well", None: unsaid}[one.failed]
     command = one.command.replace("`", "'")
     when = f" (message {one.message})" if one.message else ""
     return f"`{command}` {verdict}{when}" + (f": {one.line}" if one.line else "")
@@ -156,53 +189,12 @@ def _error(one: ErrorMet, call: Call) -> str:
     return one_line(f"{by}{one.error} (in: {one.where}, message {call.place[0] + 1}{times})", MAX_POINT)
 
 
-def _next(
-    items: Sequence[Item],
-    calls: Sequence[Call],
-    failing: Sequence[tuple[int, ErrorMet]],
-    todos: Todos | None,
-    mask: Mask,
-) -> str:
-    """The step that follows from what is open, the most pressing one.
-
-    Args:
-        todos: None where no list was touched for the newest request: an old plan is not what was asked for last.
-    """
-    left = todos.open if todos else ()
-    begun = [f"go on with: {one.text}" for one in left if one.in_progress]
-    todo = (*begun, *(f"begin: {one.text}" for one in left))[:1]
-    if ended := ended_in(items):
-        return f"nothing: the user ended the conversation in message {ended}"
-    if is_unanswered(items):
-        replies = replies_of(items, mask)
-        newest = list(spoken(items, "user"))[-1][0].position[0] + 1
-        if replies and replies[-1].message == newest:
-            return f"act on the user's answer in message {newest}: {one_line(replies[-1].text, MAX_ANSWER)}"
-        if not (todo or failing) or requests_of(items, mask)[-1].message == newest:
-            return "do what was asked last; nothing was answered yet"
-    if questions := open_questions(items, mask):
-        return f"wait for the user's answer to: {questions[-1]}"
-    main = [item for item in items if not item.agent and item.kind != "thinking"]
-    if main and main[-1].role == "assistant" and main[-1].kind == "message":
-        waits = f"the agent had the last word, in message {main[-1].position[0] + 1}"
-        return f"{todo[0]}, unless the user says otherwise: {waits}" if todo else f"wait for the user: {waits}"
-    own = [call for call in calls if not (call.agent or is_todo_tool(call.tool))]
-    if own and not own[-1].answered:
-        return "; then ".join((f"see what came of {named_call(own[-1], mask)}", *todo))
-    if failing:
-        number, one = failing[-1]
-        return f"settle what failed last, in message {calls[number].place[0] + 1}: {one_line(one.where, MAX_ANSWER)}"
-    if todos and left and not begun and own and own[-1].place[0] >= todos.message:
-        return f"go on after {call_line(own[-1], mask)}; first on the list: {left[0].text}"
-    if todo:
-        return todo[0]
-    return f"go on after {call_line(own[-1], mask)}" if own else "none detected"
-
-
 # Things a session made that are not files: commits, pull requests, presented files, evidence.
 
 
 MAX_ARTIFACT = 200
+MAX_CLOSED = 80
+_FOLDER = re.compile(r"^\s*cd \S+\s*&&\s*")
 MAX_PRINTED = 5_000
 """Characters at the end of a result in which the link to what was just made is looked for."""
 _COMMIT = re.compile(r"^\[\S+(?: \(root-commit\))? [0-9a-f]{7,40}\] .+$", re.MULTILINE)
@@ -210,6 +202,20 @@ _MADE_URL = re.compile(r"https?://[^\s\"'<>]+/(?:pull|pulls|merge_requests|issue
 _MAKES = re.compile(r"\bgit (?:-\S+ \S+ )*(?:commit|merge|cherry-pick|revert|rebase)\b")
 _ASKS = re.compile(r"\b(?:gh|glab|hub) (?:pr|mr|issue|release) create\b|\bpull-request\b")
 _PRESENTS = ("present_files", "present_file")
+_CLOSES = re.compile(
+    r"^(?:gh|glab|hub) (?:pr|mr|issue)$|^(?:bd|br|beads|linear|jira) (?:close|done|resolve)$"
+    r"|^(?:npm|cargo|twine) (?:publish|upload)$"
+)
+"""Programs that end something outside of the folder: issues, requests, releases."""
+_ENDS_IT = re.compile(r"\b(?:close|merge|resolve|done|publish|upload)\b")
+_MADE_FILE = re.compile(
+    r"\b(?:generated|created|saved|written|wrote|exported|rendered|downloaded|stored)\b[^\n]{0,80}?"
+    r"\b(?:to|at|as|in|into)\b:?\s+['\"`]?((?:/|\./|~/|[A-Za-z]:\\)[^\s'\"`,;]+\.\w{1,8})\b",
+    re.IGNORECASE,
+)
+"""How a program says where it put what it made."""
+MAX_SAYS = 2_000
+"""Characters at either end of a result in which a program says so."""
 
 
 def artifacts_of(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> tuple[str, ...]:
@@ -227,10 +233,24 @@ def _from_calls(calls: Sequence[Call], mask: Mask) -> Iterator[str]:
             yield from (f"presented {one_line(mask(text), MAX_ARTIFACT)}" for text in strings(call.args) if "/" in text)
         elif call.action.verb == "run":
             target = call.action.target
+            ran = [name for name in programs(target) if _CLOSES.match(name)]
+            if ran and _ENDS_IT.search(unquoted(target)):
+                words = takewhile(_is_plain, unquoted(_FOLDER.sub("", target)).split())
+                yield f"ran `{one_line(mask(' '.join(words)), MAX_CLOSED).replace('`', '')}`"
+            yield from (f"made {one_line(mask(path), MAX_ARTIFACT)}" for path in _MADE_FILE.findall(_ends(call.text)))
             if _MAKES.search(target):
                 yield from (one_line(mask(line), MAX_ARTIFACT) for line in _COMMIT.findall(call.text))
             if _ASKS.search(target):
                 yield from (one_line(mask(url), MAX_ARTIFACT) for url in _MADE_URL.findall(call.text[-MAX_PRINTED:]))
+
+
+def _is_plain(word: str) -> bool:
+    """Whether a word of a command line is neither option nor operator."""
+    return word[0] not in "-|&;<>" and ">" not in word
+
+
+def _ends(text: str) -> str:
+    return text if len(text) <= 2 * MAX_SAYS else f"{text[:MAX_SAYS]}\n{text[-MAX_SAYS:]}"
 
 
 def _evidence(items: Sequence[Item], mask: Mask) -> Iterator[str]:
@@ -255,7 +275,7 @@ def harvest(
     made = trail(calls)
     todos = todos_of(calls, mask)
     orders = orders_of(items, mask)
-    errors = errors_met(calls, mask)
+    errors = errors_met(calls, mask, [item.position[0] for item, _ in spoken(items, "user")])
     artifacts = artifacts_of(items, calls, mask)
     here = [item for item in items if item.id not in gone] if gone else items
     return AnchoredSummary(
@@ -265,18 +285,41 @@ def harvest(
         session_intent=intent_of(items, mask),
         checkpoint=checkpoint(here, calls, errors, todos, artifacts, mask),
         files_modified=arranged(made.files),
-        decisions_made=rejected(decisions_of(items, mask), items, mask),
+        decisions_made=_decided(items, calls, mask),
         technical_context=tuple(_context(made.unnamed, project)),
-        todos=todos.open,
+        todos=todos.open[: len(todos.open) - todos.boxes] if _is_left(todos, here, mask) else todos.open,
         todos_done=todos.done,
         todos_total=todos.total,
-        last_said=last_said(here, mask),
+        last_said=_last_said(here, calls, mask),
         errors_encountered=tuple(one for _, one in errors),
         key_artifacts=artifacts,
         files_read=len({call.action.target for call in _good(calls, "read")} - {""}),
         commands_run=sum(1 for call in calls if call.action.verb == "run"),
         searches=sum(1 for call in calls if call.action.verb == "search"),
     )
+
+
+def _decided(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> tuple[Decision, ...]:
+    """What the agent stated as its decisions, struck where the user rejected it, and what the user answered, in the
+    order in which it was said; an answer that struck one stands there."""
+    both = sorted([*decisions_of(items, mask), *answers_of(items, calls, mask)], key=lambda pair: pair[0])
+    found = rejected(both, items, mask)
+    by = [one.superseded_by for one in found if one.superseded_by]
+    return tuple(one for one in found if not any(words in one.decision for words in by))
+
+
+def _last_said(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> str:
+    """How the agent's newest message begins, and what came after it: an announcement that calls followed is no plan."""
+    said, newest = last_said(items, mask), newest_said(items, mask)
+    if newest is None or said.endswith(BEFORE):
+        return said
+    since = since_said(newest.message, calls)
+    return (f"{since}: " if since else "") + (said or one_line(newest.text, MAX_ANSWER * 2))
+
+
+def _is_left(todos: Todos, items: Sequence[Item], mask: Mask) -> bool:
+    """Whether so many requests came since a plan was touched that its open boxes are only counted."""
+    return sum(one.message > todos.message for one in requests_of(items, mask)) >= LEFT_PLAN
 
 
 def _good(calls: Sequence[Call], verb: str) -> list[Call]:

@@ -53,6 +53,7 @@ _BEGINS = late(
     rf"(?:^|[.!?,;:\u2013\u2014-]\s+|\(\s*|(?<!\w)(?:{'|'.join(_DATA['joins'])})\s+)(?:{'|'.join(_cues('begins'))})(?!\w)",
     re.IGNORECASE,
 )
+_POLITE = late(rf"(?<![\w-])(?:{'|'.join(_cues('polite'))})", re.IGNORECASE)
 _LABEL = late(rf"(?:\*\*|__)?(?:{'|'.join(_cues('label'))})(?:\*\*|__)?\s?[:：](?:\*\*|__)?\s*\S", re.IGNORECASE)
 _OLD = late(rf"(?<!\w)({'|'.join(_cues('old'))})(?!\w)\s*([^,.;:!?()、。，；]{{2,80}})", re.IGNORECASE)
 _OLD_BEFORE = late(rf"([{_CJK}\w]{{2,12}}?)[をが는은을를]?\s?(?:{'|'.join(_cues('old_after'))})")
@@ -200,7 +201,7 @@ def _statements(text: str) -> Iterator[str]:
         kept = ""
         for part in _STOP.split(line):
             part = part.strip()
-            if part and len(part) <= MAX_ORDER and not _QUESTION.search(part):
+            if part and len(part) <= MAX_ORDER and (_POLITE.search(part) or not _QUESTION.search(part)):
                 leans = before and len(_words(part)) < 2 and len(before) + len(part) < MAX_ORDER
                 if kept and not leans:
                     yield kept
@@ -230,7 +231,8 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _is_told(text: str) -> bool:
-    calmed = _CALM.sub(" ~ ", text)
+    asked = _POLITE.search(text)
+    calmed = _CALM.sub(" ~ ", _QUESTION.sub("", text[asked.end() :]) if asked else text)
     return bool(_ORDER.search(calmed) or _BEGINS.search(calmed) or _LABEL.match(text))
 
 

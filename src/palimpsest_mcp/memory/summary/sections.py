@@ -311,12 +311,12 @@ _ANCHORS = (
         Part("standing_orders", _ORDERS, "None detected in what the user said."),
         aliases=("orders", "rules", "constraints", "preferences"),
     ),
+    Anchor("Checkpoint", Part("checkpoint", _CHECKPOINT, "Nothing was asked for yet.")),
     Anchor(
         "Session Intent",
         Part("session_intent", TEXT, "No intent was stated."),
         aliases=("intent", "goal", "task", "query"),
     ),
-    Anchor("Checkpoint", Part("checkpoint", _CHECKPOINT, "Nothing was asked for yet.")),
     Anchor(
         "Files Modified",
         Part("files_modified", _FILES, "None detected in calls of tools.", former="No files were modified."),
@@ -324,7 +324,12 @@ _ANCHORS = (
     ),
     Anchor(
         "Decisions Made",
-        Part("decisions_made", _DECISIONS, "No decisions were stated."),
+        Part(
+            "decisions_made",
+            _DECISIONS,
+            "None detected in what user and agent said.",
+            former="No decisions were stated.",
+        ),
         headings=("decisions",),
         aliases=("decision",),
     ),
@@ -357,12 +362,25 @@ _ANCHORS = (
     ),
     Anchor(
         "Next Steps",
-        Part("next_steps", _NEXT, "No next steps were stated.", more=("todos",)),
+        Part(
+            "next_steps",
+            _NEXT,
+            "None was stated; the checkpoint has the next one.",
+            more=("todos",),
+            former="No next steps were stated.",
+        ),
         aliases=("next", "todo", "todos", "steps"),
     ),
-    Anchor("Key Artifacts", Part("key_artifacts", TEXTS, "No key artifacts were stated."), aliases=("artifacts",)),
+    Anchor(
+        "Key Artifacts",
+        Part(
+            "key_artifacts", TEXTS, "No commit, link or made file was detected.", former="No key artifacts were stated."
+        ),
+        aliases=("artifacts",),
+    ),
 )
-"""In the order in which they are written: what the user laid down, then the seed's, with those of its template. A new
+"""In the order in which they are written: what the user laid down, where the newest request stands, then the seed's,
+with those of its template. A new
 section is a field of `AnchoredSummary` and a row here; merging, budget and checks follow its form."""
 PARTS = {one.part.field: one.part for one in _ANCHORS}
 _HEADINGS = {folded(name): one.heading for one in _ANCHORS for name in (one.heading, one.part.field, *one.headings)}

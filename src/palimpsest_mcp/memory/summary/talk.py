@@ -7,10 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice, pairwise, takewhile
 from typing import TypeAlias
 
+import msgspec
+
 from ...models.items import Item, content_text
 from ...models.summaries import Decision, Said
 from ...models.text import late
 from ...text.languages import word_lists
+from .calls import Call
 from .merge import tidy
 
 # Quotes for a summary: masked first, whole words, marked where something was cut off.
@@ -66,6 +69,7 @@ MAX_INTENT = 900
 MAX_ASKED = 240
 MAX_SAID = 160
 MAX_REPLY = 120
+BEFORE = "(before the user's newest message)"
 MAX_DECISION = 220
 """A longer sentence is no statement of one decision; it is left where it stands."""
 _NOTICE = re.compile(
@@ -74,12 +78,25 @@ _NOTICE = re.compile(
 )
 """Notices of the host, commands to the host, and what hosts show of commands that users ran in a shell of their own."""
 _OWN = r"(?:^|[,;:(] ?|\b(?:so|and|then|instead|therefore|thus|ok|okay|alright|now)\b,? )"
-_THANKS = "|".join(words for table in word_lists("feedback").values() for words in table.get("ends", ()))
+_FEEDBACK = word_lists("feedback").values()
+_THANKS = "|".join(words for table in _FEEDBACK for words in table.get("ends", ()))
 _ENDS = late(rf"(?:(?:ok(?:ay)?|alright|great|perfect|no)?[,.! ]*(?:many )?(?:{_THANKS}))+[.!。！ ]*", re.IGNORECASE)
 """A whole message that ends a conversation: nothing but thanks."""
 _MARK = re.compile(r"[#*<\[]{1,9} ?(?:stop|end|done|exit|quit)(?: of conversation)? ?[#*>\]]{1,9}\s*$", re.IGNORECASE)
 """A mark that a program set at the end of its last message."""
 MAX_END = 200
+
+
+def begins_with(kind: str) -> re.Pattern[str]:
+    """A text that begins with one of the cues of `feedback`, as whole words in scripts that have such."""
+    cues = [cue for table in _FEEDBACK for cue in table.get(kind, ())]
+    return late(rf"\W*(?:{'|'.join(cue + (r'(?![a-z])' if cue.isascii() else '') for cue in cues)})", re.IGNORECASE)
+
+
+WRONG, NOT_WRONG = begins_with("wrong"), begins_with("calm")
+_AGREES, _UNDECIDED, _ANNOUNCES = map(begins_with, ("agrees", "unsure", "announces"))
+_INVITES = late("|".join(cue for table in _FEEDBACK for cue in table.get("invites", ())), re.IGNORECASE)
+_UNDOES = late("|".join(cue for table in _FEEDBACK for cue in table.get("undoes", ())), re.IGNORECASE)
 _DECIDED = re.compile(
     rf"{_OWN}(?:i|we)(?:'ve|'ll|'m|'re| have| will| am| are)?(?: now| also| just| therefore| instead)? "
     r"(?:decided (?:to|on|for|against|that|not)|chose|choose|picked|settled on|opted for|opted to|going with|go with|"
@@ -133,7 +150,7 @@ def last_said(items: Sequence[Item], mask: Mask) -> str:
     if not replies:
         return begin
     if _tells(replies[0]):
-        return f"{begin} (before the user's newest message)"
+        return f"{begin} {BEFORE}"
     return f"{begin} The user then said: {one_line(mask(ends_of(replies[0])), MAX_REPLY)}"
 
 
@@ -165,6 +182,109 @@ def _decision(sentence: str) -> Decision:
     return Decision(decision=words[: because.start()].strip(), rationale=because[1].strip())
 
 
+_ASKING = late(
+    r"ask_?(?:user|human|clarif|follow)|clarif|follow_?up_?question|(?:user|human)_?(?:input|question)|elicit", re.I
+)
+"""Tools that put a question before the user."""
+_CHOSEN = late(r'"([^"\n]{1,600})"="([^"\n]{1,400})"')
+"""What a person chose of what a tool put before them: `"question"="answer"`."""
+_NUMBERED_STEP = late(r"^[ \t]*\d{1,2}[.)]\s+\S", re.MULTILINE)
+_STEPS = late(r"^[ \t]*(\d{1,2})[.)]\s+(\S.*)$", re.MULTILINE)
+MAX_ABOUT = 100
+MAX_ANSWERED = 140
+"""Characters of an answer that is a decision, and of what it answers."""
+MAX_REACTION = 160
+MAX_OVERTURNED = 120
+"""Characters of a statement that the user overturned."""
+_FEW_WORDS = 7
+"""A shorter question ("Shall I?") says nothing without the sentence before it."""
+_LATE = 1_500
+_LAST_SENTENCES = 8
+"""At the end of a message, where a question stands that the next message answers."""
+
+
+def answers_of(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> tuple[tuple[int, Decision], ...]:
+    """What the user decided: answers to questions of the agent or of its tools, go-aheads and refusals, verbatim, each
+    with what it answers and the row of its message."""
+    found = [*_chosen(calls, mask)]
+    asked = {call.place: call for call in calls if not call.agent and _ASKING.search(call.tool) and not call.failed}
+    before = ""
+    for item in items:
+        if item.agent or item.kind == "thinking":
+            continue
+        if item.kind == "tool_call":
+            call = asked.get(item.position)
+            before = "\n".join(question_texts(call)) if call and not _CHOSEN.search(call.text) else ""
+        elif is_said(item, "assistant"):
+            before = content_text(item.content) or before
+        elif is_said(item, "user"):
+            text = content_text(item.content)
+            if before and not _NOTICE.match(text) and _decides(text, before):
+                words = one_line(mask(ends_of(text)), MAX_ANSWERED)
+                about = f"said to: {_last_question(mask(ends_of(before)))}"
+                decision = Decision(decision=f"User, message {item.position[0] + 1}: {words}", rationale=about)
+                found.append((item.position[0], decision))
+            before = ""
+    return tuple(sorted(found, key=lambda pair: pair[0]))
+
+
+def _chosen(calls: Sequence[Call], mask: Mask) -> Iterator[tuple[int, Decision]]:
+    for call in calls:
+        if not call.agent and _ASKING.search(call.tool) and call.answered and not call.failed:
+            for question, answer in _CHOSEN.findall(mask(ends_of(call.text))):
+                decision = f"User, answering in message {call.place[0] + 2}: {one_line(answer, MAX_ANSWERED)}"
+                yield (
+                    call.place[0] + 1,
+                    Decision(decision=decision, rationale=f"said to: {one_line(question, MAX_ABOUT)}"),
+                )
+
+
+def question_texts(call: Call) -> Iterator[str]:
+    """What a tool was to ask the user."""
+    yield from (value for key, value in call.args.items() if isinstance(value, str) and "question" in key.lower())
+
+
+def _decides(text: str, before: str) -> bool:
+    """Whether a message settles what the agent's message before it asked or proposed."""
+    text = text.strip()
+    if not text or len(text) > MAX_REQUEST * 2 or _ENDS.fullmatch(text) or _UNDECIDED.match(text):
+        return False
+    if is_undone(text) or (WRONG.match(text) and not NOT_WRONG.match(text)):
+        return _tells(text)
+    if not _invites(before):
+        return False
+    return _agrees(text, before) or not (_tells(text) or text.endswith(("?", "？")))
+
+
+def _invites(text: str) -> bool:
+    """Whether a message of the agent ends with a question, or asks for a go-ahead."""
+    end = text[-_LATE:]
+    asked = any(part.endswith(("?", "？")) for part in sentences(end)[-_LAST_SENTENCES:])
+    return asked or _INVITES.search(end) is not None
+
+
+def _agrees(text: str, before: str) -> bool:
+    """Whether a message agrees to what the agent's message before it put before the user."""
+    parts = sentences(text)
+    return bool(parts) and not parts[0].endswith(("?", "？")) and _AGREES.match(text) is not None and _invites(before)
+
+
+def _last_question(text: str) -> str:
+    """The last question of a message, with the sentence before it where it says little; else its last sentence."""
+    parts = [_MARKS.sub("", part) for part in sentences(text)]
+    parts = [part for part in parts if len(_WORD.findall(part)) > 1] or parts
+    at = next((n for n in range(len(parts) - 1, -1, -1) if parts[n].endswith(("?", "？"))), len(parts) - 1)
+    words = parts[at] if parts else ""
+    if at > 0 and len(_WORD.findall(words)) < _FEW_WORDS:
+        words = f"{parts[at - 1]} {words}"
+    return one_line(words, MAX_ABOUT)
+
+
+def is_undone(text: str) -> bool:
+    """Whether a message of the user takes back what was done before it."""
+    return len(text) <= MAX_REQUEST and _UNDOES.search(text) is not None
+
+
 MAX_REQUEST = 260
 MAX_NEWEST = 700
 """Characters of the newest request."""
@@ -187,41 +307,169 @@ def first_request(items: Sequence[Item], mask: Mask) -> Said | None:
 
 
 def requests_of(items: Sequence[Item], mask: Mask) -> tuple[Said, ...]:
-    """What the user asked for, newest last; the first one too. Only the newest is quoted at some length."""
+    """What the user asked for, newest last; the first one too, each with the message that took it back. Only the newest
+    is quoted at some length."""
     asked = list(spoken(items, "user"))[-KEPT * 4 :]
     telling = ([(item, text) for item, text in asked if _tells(text)] or asked)[-KEPT:]
-    return (*_quoted(telling[:-1], mask, MAX_REQUEST), *_quoted(telling[-1:], mask, MAX_NEWEST))
+    back = {
+        one.position: (item.position[0] + 1, text)
+        for (one, _), (item, text) in pairwise(telling)
+        if is_undone(text) and not _AGREES.match(text)
+    }
+    quoted = (*_quoted(telling[:-1], mask, MAX_REQUEST), *_quoted(telling[-1:], mask, MAX_NEWEST))
+    return tuple(
+        _taken_back(one, back.get(item.position), mask) for one, (item, _) in zip(quoted, telling, strict=True)
+    )
+
+
+def _taken_back(one: Said, by: tuple[int, str] | None, mask: Mask) -> Said:
+    if by is None:
+        return one
+    words = f"message {by[0]}: {one_line(mask(ends_of(by[1])), MAX_REACTION)}"
+    return msgspec.structs.replace(one, text=one_line(one.text, MAX_OVERTURNED), then=words, overturned=True)
 
 
 def replies_of(items: Sequence[Item], mask: Mask) -> tuple[Said, ...]:
-    """Short answers of the user to a question of the agent, such as "last 6 months", newest last."""
-    found: list[tuple[Item, str]] = []
-    question = False
+    """Short answers of the user to a question of the agent, such as "last 6 months", newest last, each with it."""
+    found: list[Said] = []
+    question = ""
     for item in items:
         if is_said(item, "assistant"):
-            question = any(mark in content_text(item.content) for mark in "?？")
+            text = content_text(item.content)
+            question = text if any(mark in text for mark in "?？") else ""
         elif is_said(item, "user"):
             text = content_text(item.content)
             if question and text.strip() and not _tells(text) and not _NOTICE.match(text):
-                found.append((item, text))
-            question = False
-    return _quoted(found[-KEPT:], mask, MAX_REQUEST)
+                about = _last_question(mask(ends_of(question)))
+                said = _quoted([(item, text)], mask, MAX_REQUEST)[0]
+                found.append(msgspec.structs.replace(said, about=about))
+            question = ""
+    return tuple(found[-KEPT:])
 
 
-def reports_of(items: Sequence[Item], mask: Mask) -> tuple[Said, ...]:
-    """The agent's longer messages that end a turn, else its longer ones; newest last, without marks of emphasis."""
+def reports_of(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> tuple[Said, ...]:
+    """The agent's longer messages that end a turn, else its longer ones, and the plan that it works by; newest last,
+    without marks of emphasis, each with what the user said to it: words that the user overturned are no facts."""
     said = [(item, text) for item, text in spoken(items, "assistant") if len(text) >= REPORT_CHARACTERS]
     before_calls = _before_calls(items)
     ends = [(item, text) for item, text in said if item.id not in before_calls]
     told = ends[-KEPT:] or said[-MOST_MUSINGS:]
+    plan = plan_of(items)
+    if plan is not None and plan[0].id not in {item.id for item, _ in told}:
+        told = sorted([*told, plan], key=lambda pair: pair[0].position)
     plain = [(item, _EMPHASIS.sub("", ends_of(text))) for item, text in told]
-    return _quoted(plain, mask, MAX_REPORT)
+    answers = [*heard(items, calls, mask)]
+    quoted = _quoted(plain, mask, MAX_REPORT)
+    until = [*(one.message for one in quoted[1:]), len(items) + MAX_MASKED]
+    return tuple(_with_reaction(one, answers, stop) for one, stop in zip(quoted, until, strict=False))
+
+
+def heard(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> Iterator[tuple[int, str, bool]]:
+    """What the user said, by message: its number, its words, and whether they overturn what was said before."""
+    rows = [(item.position[0] + 1, text) for item, text in spoken(items, "user")]
+    rows += [
+        (call.place[0] + 2, answer)
+        for call in calls
+        if not call.agent and _ASKING.search(call.tool) and call.answered
+        for _, answer in _CHOSEN.findall(ends_of(call.text))
+    ]
+    for message, text in sorted(rows):
+        overturns = (WRONG.match(text) and not NOT_WRONG.match(text)) or is_undone(text)
+        yield message, one_line(mask(ends_of(text)), MAX_REACTION), bool(overturns)
+
+
+def _with_reaction(one: Said, reactions: Sequence[tuple[int, str, bool]], until: int) -> Said:
+    after = next((reaction for reaction in reactions if one.message < reaction[0] <= until), None)
+    if after is None:
+        return one
+    message, words, overturned = after
+    text = one_line(one.text, MAX_OVERTURNED) if overturned else one.text
+    return msgspec.structs.replace(one, text=text, then=f"message {message}: {words}", overturned=overturned)
+
+
+def plan_of(items: Sequence[Item]) -> tuple[Item, str] | None:
+    """The newest numbered list of steps that the agent works by: said while it worked on the newest request, or right
+    before a message that agrees to it."""
+    main = [item for item in items if not item.agent and item.kind != "thinking"]
+    plan: tuple[Item, str] | None = None
+    before = ""
+    for item, after in pairwise([*main, None]):
+        assert item is not None
+        if item.kind == "tool_call" and _ASKING.search(item.tool_name):
+            plan = None
+        elif is_said(item, "user"):
+            text = content_text(item.content)
+            if _tells(text) and not (_NOTICE.match(text) or _agrees(text, before)):
+                plan = None
+        elif is_said(item, "assistant"):
+            before = content_text(item.content)
+            works = after is not None and after.kind == "tool_call" and not _ASKING.search(after.tool_name)
+            agreed = after is not None and is_said(after, "user") and _agrees(content_text(after.content), before)
+            if len(_NUMBERED_STEP.findall(before)) > 1 and (works or agreed):
+                plan = item, before
+    return plan
+
+
+def plan_steps(text: str) -> list[str]:
+    """The steps of the last numbered list of a message."""
+    found: list[str] = []
+    for number, words in _STEPS.findall(text):
+        found = [words.strip()] if number == "1" else [*found, words.strip()]
+    return found
+
+
+def announced(items: Sequence[Item], mask: Mask) -> str:
+    """What the agent said it would do next, where that is the last thing in a conversation."""
+    main = _exchanged(items)
+    if not main or not is_said(main[-1], "assistant"):
+        return ""
+    parts = sentences(mask(ends_of(content_text(main[-1].content))))
+    last = _MARKS.sub("", parts[-1]) if parts else ""
+    return one_line(last, MAX_ABOUT) if _ANNOUNCES.match(last) and not last.endswith(("?", "？")) else ""
+
+
+def ends_of_turns(items: Sequence[Item]) -> list[int]:
+    """Numbers, from 1, of the agent's messages that no call follows: what it answers with."""
+    main = [item for item in items if not item.agent and item.kind != "thinking"]
+    return [
+        item.position[0] + 1
+        for item, after in pairwise([*main, None])
+        if item is not None and is_said(item, "assistant") and (after is None or after.kind != "tool_call")
+    ]
+
+
+def has_last_word(items: Sequence[Item]) -> bool:
+    """Whether the agent ended its turn: nothing came after a message of its own."""
+    main = _exchanged(items)
+    return bool(main) and is_said(main[-1], "assistant")
+
+
+def _exchanged(items: Sequence[Item]) -> list[Item]:
+    """What user, agent and tools gave one another, without thoughts and notices of the host."""
+    main = (item for item in items if not item.agent and item.kind != "thinking")
+    return [item for item in main if not (is_said(item, "user") and _NOTICE.match(content_text(item.content)))]
+
+
+def asks(text: str) -> bool:
+    """Whether a message puts a question."""
+    return any(part.endswith(("?", "？")) for part in sentences(text))
 
 
 def newest_said(items: Sequence[Item], mask: Mask) -> Said | None:
-    """The agent's newest message; None where the user spoke since, and the agent did nothing yet."""
-    said = list(spoken(items, "assistant"))[-1:]
+    """The agent's newest message, else its newest thought; None where the user spoke since, and it did nothing yet."""
+    said = (
+        list(spoken(items, "assistant"))[-1:]
+        or [(item, text) for item in items if item.kind == "thinking" and not item.agent and (text := _thought(item))][
+            -1:
+        ]
+    )
     return None if not said or is_unanswered(items) else _quoted(said, mask, MAX_REQUEST)[0]
+
+
+def _thought(item: Item) -> str:
+    """What an agent thought, where that is on record in words."""
+    words = item.content.get("thinking") if isinstance(item.content, dict) else item.content
+    return words.strip() if isinstance(words, str) else ""
 
 
 def _before_calls(items: Sequence[Item]) -> set[str]:

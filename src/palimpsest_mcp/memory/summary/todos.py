@@ -32,6 +32,8 @@ class Todos(NamedTuple):
     """Texts of what is done, oldest first."""
     message: int = 0
     """Which message changed a list last, from 1; 0: none did."""
+    boxes: int = 0
+    """How many of the open ones are boxes of plan files; they stand last."""
 
 
 def todos_of(calls: Sequence[Call], mask: Mask) -> Todos:
@@ -60,6 +62,7 @@ def todos_of(calls: Sequence[Call], mask: Mask) -> Todos:
         total=len(states),
         finished=tuple(one_line(mask(text), MAX_TODO) for text, state in states if state == "done"),
         message=message,
+        boxes=sum(state != "done" for boxes in plans.values() for state in boxes.values()),
     )
 
 

@@ -53,18 +53,33 @@ def trail(calls: Sequence[Call]) -> Trail:
         call.action.target for call in calls if call.action.verb in ("read", "edit", "write") and call.action.target
     }
     changes: dict[tuple[str, str], list[Change]] = {}
+    gone: dict[str, tuple[str, str]] = {}
     unnamed = 0
     for call in calls:
         found, more = _changes(call)
         unnamed += more
         for change in found:
             path, folder = _settled(change, known)
-            if path:
-                changes.setdefault((path, folder), []).append(change)
+            if not path:
+                continue
+            for there in (joined_path(folder, path), joined_path(folder, tidy(change.other))):
+                _appears(there, gone, changes)
+            changes.setdefault((path, folder), []).append(change)
+            if change.verb == "deleted":
+                gone[joined_path(folder, path)] = path, folder
     files = (
         ChangedFile(path=path, folder=folder, steps=tuple(_steps(made))) for (path, folder), made in changes.items()
     )
     return Trail(tuple(files), unnamed)
+
+
+def _appears(path: str, gone: dict[str, tuple[str, str]], changes: dict[tuple[str, str], list[Change]]) -> None:
+    """What was deleted as a whole and has something in it again is not told as deleted."""
+    for folder in [one for one in gone if path.startswith(f"{one.rstrip('/')}/")]:
+        key = gone.pop(folder)
+        changes[key] = [one for one in changes[key] if one.verb != "deleted"]
+        if not changes[key]:
+            del changes[key]
 
 
 def changed_paths(calls: Sequence[Call]) -> list[str]:

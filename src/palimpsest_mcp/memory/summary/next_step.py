@@ -1,0 +1,274 @@
+"""The next step of a session, as an act: by what was asked last, what calls gave, and what was changed since."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Sequence
+
+from ...models.items import Item
+from ...models.summaries import ErrorMet, Todo
+from ...models.text import counted
+from ...text.stem import stem
+from .calls import Call, is_check, strings
+from .errors_met import EDITS, is_look, programs, shows_error
+from .facts import call_line, is_thought, named_call
+from .talk import (
+    Mask,
+    announced,
+    asks,
+    ended_in,
+    ends_of_turns,
+    has_last_word,
+    heard,
+    is_unanswered,
+    newest_said,
+    one_line,
+    open_questions,
+    plan_of,
+    plan_steps,
+    replies_of,
+    requests_of,
+    spoken,
+)
+from .todos import Todos, is_todo_tool
+from .trail import changed_paths
+
+MAX_WORDS = 120
+"""Characters of an answer, an error or a step that the next step quotes."""
+MAX_CALL = 130
+MAX_SAID = 80
+MAX_STEPS = 200
+MOST_PARTS = 2
+"""Parts of a request that it names."""
+MOST_NAMES = 4
+"""Files that one line names."""
+_UNSAVED = re.compile(r"^(?:Changes not staged for commit|Changes to be committed|Untracked files):", re.MULTILINE)
+_COMMIT = re.compile(r"^git commit$")
+_NOTHING = re.compile(r"\bnothing (?:added )?to commit\b|\bno changes added to commit\b")
+_WORD = re.compile(r"[^\W_]{3,}")
+_STEP_SHARE = 0.6
+"""Of the words of a step of a plan: with so many in what was done since, it is taken as done."""
+_SEEN_SHARE = 1 / 3
+"""Of the words of a part of a request: with fewer in calls, it is not seen done."""
+_DONE_SHARE = 2 / 3
+"""Of a todo's words, so many stand in a call that did it."""
+_CLAUSE = re.compile(r"(?:[,;]|\.(?=\s)|\n|\b(?:and|then|und|dann|et|puis|y|luego)\b)+", re.IGNORECASE)
+EDITED = " edited "
+"""Stands in the line that names files which are not committed."""
+MAX_CLAUSES = 400
+"""A longer request is a description, of which code cannot tell what is to be done."""
+
+
+def next_step(
+    items: Sequence[Item],
+    calls: Sequence[Call],
+    errors: Sequence[tuple[int, ErrorMet]],
+    failing: Sequence[tuple[int, ErrorMet]],
+    todos: Todos | None,
+    mask: Mask,
+) -> str:
+    """What is to be done next, the most pressing thing.
+
+    Args:
+        errors: not resolved, met for the newest request, each with the number of the call that met it last.
+        failing: those of them that the newest calls met.
+        todos: None where no list was touched for the newest request: an old plan is not what was asked for last.
+    """
+    if ended := ended_in(items):
+        return f"nothing: the user ended the conversation in message {ended}"
+    todo = _todo(todos, calls) if todos else ""
+    asked = requests_of(items, mask)[-1].message
+    if is_unanswered(items):
+        newest = list(spoken(items, "user"))[-1][0].position[0] + 1
+        replies = replies_of(items, mask)
+        if replies and replies[-1].message == newest:
+            said = one_line(replies[-1].text, MAX_WORDS)
+            return f"act on the user's answer in message {newest}: {said}"
+        if not (todo or failing) or asked == newest:
+            act = "answer the question in" if asks(requests_of(items, mask)[-1].text) else "do what is asked in"
+            return f"{act} message {asked}; nothing was answered yet"
+    if questions := open_questions(items, mask):
+        return f"wait for the user's answer to: {questions[-1]}"
+    if words := announced(items, mask):
+        return f"do what the agent announced last, in message {ends_of_turns(items)[-1]}: {words}"
+    if has_last_word(items):
+        waits = f"the agent had the last word, in message {ends_of_turns(items)[-1]}"
+        return f"{todo}, unless the user says otherwise: {waits}" if todo else f"wait for the user: {waits}"
+    own = [call for call in calls if not (call.agent or is_todo_tool(call.tool) or is_thought(call))]
+    if own and not own[-1].answered:
+        return "; then ".join(filter(None, (f"see what came of {named_call(own[-1], mask)}", todo)))
+    return "; then ".join(_work(items, calls, own, errors, failing, todo, asked, mask)) or "none detected"
+
+
+def _work(
+    items: Sequence[Item],
+    calls: Sequence[Call],
+    own: Sequence[Call],
+    errors: Sequence[tuple[int, ErrorMet]],
+    failing: Sequence[tuple[int, ErrorMet]],
+    todo: str,
+    asked: int,
+    mask: Mask,
+) -> Iterator[str]:
+    """Steps that follow from the calls made so far, in the middle of the work on a request."""
+    since = [call for call in own if call.place[0] >= asked]
+    last = own[-1] if own else None
+    hard = [(number, one) for number, one in failing if not is_look(calls[number])]
+    goal = _goal(items, calls, asked, mask)
+    if last is not None and last.failed and is_look(last):
+        yield f"go on with {goal} another way: {named_call(last, mask)} failed"
+        return
+    if hard:
+        number, one = hard[-1]
+        call, why = calls[number], one_line(one.error, MAX_WORDS)
+        if call.action.verb == "other":
+            yield f"tell the user what came of {named_call(call, mask)}, or do it otherwise: {why}"
+        else:
+            yield f"settle what failed last, in message {call.place[0] + 1}: {one_line(one.where, MAX_WORDS)}: {why}"
+        return
+    if last is not None and _is_check(last) and shows_error(last):
+        yield f"mend what the last check shows: {call_line(last, mask)}"
+    elif todo:
+        yield todo
+        return
+    elif (plan := plan_of(items)) and (left := _left_of(plan, own)):
+        steps = one_line(mask("; ".join(left)), MAX_STEPS)
+        done = f"the newest call: {named_call(last, mask)}" if last else "no call was made yet"
+        yield f"go on with the plan of message {plan[0].position[0] + 1} ({steps}); {done}"
+        if goal.startswith("the question") and plan[0].position[0] + 1 < asked:
+            yield f"answer {goal}"
+        return
+    else:
+        yield from _finish(items, since, asked, goal, mask)
+    yield from _settle(own, errors, calls, since)
+
+
+def _left_of(plan: tuple[Item, str], calls: Sequence[Call]) -> list[str]:
+    """Steps of a plan that no change or command since shows by its words."""
+    since = [call for call in calls if call.place >= plan[0].position and call.answered and not call.failed]
+    done = [call for call in since if call.action.verb in (*EDITS, "run") and not is_look(call)]
+    said = frozenset[str]().union(*(_stems(" ".join(strings(call.args))) for call in done))
+    steps = [step.replace("**", "") for step in plan_steps(plan[1])]
+    return [step for step in steps if (words := _stems(step)) and len(words & said) < len(words) * _STEP_SHARE]
+
+
+def _goal(items: Sequence[Item], calls: Sequence[Call], asked: int, mask: Mask) -> str:
+    """What the work is for: the newest request, with what the user answered since."""
+    text = next((text for item, text in spoken(items, "user") if item.position[0] + 1 == asked), "")
+    goal = f"the {'question' if asks(text) else 'request'} in message {asked}"
+    said = [one for one in heard(items, calls, mask) if one[0] > asked]
+    return f"{goal}, as message {said[-1][0]} says ({one_line(said[-1][1], MAX_WORDS)})" if said else goal
+
+
+def _finish(items: Sequence[Item], since: Sequence[Call], asked: int, goal: str, mask: Mask) -> Iterator[str]:
+    """How a request ends of which no list says what is left."""
+    text = next((text for item, text in spoken(items, "user") if item.position[0] + 1 == asked), "")
+    left = [one_line(mask(part), MAX_WORDS) for part in unseen_parts(text, since)]
+    if left:
+        more = f" and {len(left) - MOST_PARTS} more" if len(left) > MOST_PARTS else ""
+        yield f"go on with {goal}: not seen done yet: {'; '.join(left[:MOST_PARTS])}{more}"
+    elif since:
+        last = one_line(call_line(since[-1], mask), MAX_CALL)
+        said = newest_said(items, mask)
+        words = (
+            "" if said is None or said.message <= asked else f"the agent said last: {one_line(said.text, MAX_SAID)}; "
+        )
+        yield f"go on with {goal}, and answer it; {words}the last call for it: {last}"
+    else:
+        yield f"go on with {goal}"
+
+
+def _settle(
+    own: Sequence[Call], errors: Sequence[tuple[int, ErrorMet]], calls: Sequence[Call], since: Sequence[Call]
+) -> Iterator[str]:
+    """What changed files still need: a check, where the session made any, and a commit that failed before."""
+    checks = [place for place, call in enumerate(own) if _is_check(call) and call.answered]
+    edits = [place for place, call in enumerate(own) if _is_edit(call) and call in since]
+    if checks and edits and edits[-1] > checks[-1]:
+        yield f"check what was changed since the last check (message {own[checks[-1]].place[0] + 1})"
+    refused = [calls[number] for number, _ in errors if any(map(_COMMIT.match, programs(calls[number].action.target)))]
+    if refused:
+        yield f"commit, which failed in message {refused[-1].place[0] + 1}"
+    elif since and _UNSAVED.search(since[-1].text) and "git status" in since[-1].action.target:
+        yield "commit the changed files"
+
+
+def _is_check(call: Call) -> bool:
+    return call.action.verb == "run" and is_check(call.action.target)
+
+
+def _is_edit(call: Call) -> bool:
+    by_shell = call.action.verb == "run" and re.search(r"\bsed (?:\S+ )*-i|\bperl -\w*i", call.action.target)
+    return (call.action.verb in EDITS or by_shell is not None and bool(by_shell)) and call.answered and not call.failed
+
+
+def _todo(todos: Todos, calls: Sequence[Call]) -> str:
+    """What a list says is next, without what a later call did: a list is ticked after the work. Empty: nothing is."""
+    since = [call for call in calls if call.place[0] >= todos.message and call.answered and not call.failed]
+    ticks = ""
+    for one in sorted(todos.open, key=lambda one: not one.in_progress):
+        if did := _did(one, since):
+            ticks += f" (message {did} did: {one_line(one.text, MAX_WORDS)})"
+        else:
+            return f"{'go on with' if one.in_progress else 'begin'}: {one.text}{ticks}"
+    return f"report to the user: the last open todo is done{ticks}" if ticks else ""
+
+
+def _did(one: Todo, calls: Sequence[Call]) -> int:
+    """Which message holds a call that did what a todo says, by its words; 0: none."""
+    words = _stems(one.text)
+    for call in calls:
+        looked = call.action.verb in ("read", "search") or is_look(call)
+        if looked or is_todo_tool(call.tool) or call.action.verb in EDITS or len(words) < 2:
+            continue
+        said = _stems(" ".join([*strings(call.args), call.text[:MAX_CLAUSES]]))
+        if len(words & said) >= len(words) * _DONE_SHARE:
+            return call.place[0] + 1
+    return 0
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(map(stem, map(str.lower, _WORD.findall(text))))
+
+
+def unseen_parts(text: str, calls: Sequence[Call]) -> list[str]:
+    """Parts of a short request, by its clauses, that no call which went well shows by its words; empty where
+    calls show none of them, since then words tell nothing."""
+    parts = _CLAUSE.split(text) if len(text) < MAX_CLAUSES else []
+    parts = [part.strip() for part in parts if len(_WORD.findall(part)) > 1 and not part.rstrip().endswith(("?", "？"))]
+    said = frozenset[str]().union(
+        *(_stems(" ".join(strings(call.args))) for call in calls if call.answered and not call.failed)
+    )
+    shares = [(part, len(words & said) / len(words)) for part in parts if (words := _stems(part))]
+    left = [part for part, share in shares if share < _SEEN_SHARE]
+    return left if any(share >= 0.5 for _, share in shares) else []
+
+
+def uncommitted(calls: Sequence[Call], mask: Mask) -> str:
+    """Which files editing tools changed since the last commit that went through; empty where the session made none."""
+    tried = [
+        place
+        for place, call in enumerate(calls)
+        if call.action.verb == "run" and any(map(_COMMIT.match, programs(call.action.target)))
+    ]
+    commits = [
+        place
+        for place in tried
+        if calls[place].answered and not calls[place].failed and not _NOTHING.search(calls[place].text)
+    ]
+    seen = any("git status" in call.action.target and _UNSAVED.search(call.text) for call in calls)
+    if not (tried or seen):
+        return ""
+    after = commits[-1] + 1 if commits else 0
+    paths = changed_paths(calls[after:])
+    if not paths:
+        return ""
+    names = [mask(posixpath.basename(path)) for path in paths[-MOST_NAMES:]]
+    more = f" and {len(paths) - MOST_NAMES} more" if len(paths) > MOST_NAMES else ""
+    when = (
+        f"since the last commit (message {calls[commits[-1]].place[0] + 1})"
+        if commits
+        else "and no commit went through"
+    )
+    return f"{counted(len(paths), 'file')}{EDITED}{when}: {', '.join(names)}{more}"

@@ -1,0 +1,343 @@
+"""The next step is an act; what is settled is not kept open, and what the user decided stands with its question."""
+
+from __future__ import annotations
+
+import pytest
+
+from palimpsest_mcp.hosts.detect import parse_value
+from palimpsest_mcp.memory.summary.facts import facts_of
+from palimpsest_mcp.models.summaries import SessionFacts
+
+from .test_checkpoint import Talk
+
+CHECKED = "Found 0 errors"
+ERROR = "src/a.ts(1,2): error TS1: bad"
+
+
+def facts(talk: Talk) -> SessionFacts:
+    return facts_of(parse_value(talk.messages).items, str)
+
+
+def decisions(talk: Talk) -> list[tuple[str, str]]:
+    return [(one.decision, one.rationale) for one in talk.harvest().decisions_made]
+
+
+def resolutions(talk: Talk) -> list[str]:
+    return [one.resolution for one in talk.harvest().errors_encountered]
+
+
+# What the user decided.
+
+
+def test_an_answer_to_a_question_tool_is_a_decision_with_its_question() -> None:
+    answer = 'User has answered your questions: "Skip the hook, or fix?"="main was clean; fix the issues".'
+    talk = Talk().call("AskUserQuestion", answer, questions=[{"question": "Skip the hook, or fix?"}])
+    assert decisions(talk) == [
+        ("User, answering in message 3: main was clean; fix the issues", "said to: Skip the hook, or fix?")
+    ]
+    assert talk.told("asked")[0].endswith("; then message 3: main was clean; fix the issues")
+    talk.run("mix credo", "all good")
+    assert "as message 3 says (main was clean; fix the issues)" in talk.told("next")[0]
+
+
+def test_an_answer_that_comes_as_a_message_after_a_question_tool_is_a_decision() -> None:
+    talk = Talk().call("ask_clarification", "Which format?", question="Which format shall the report have?")
+    assert decisions(talk.says("PDF", "user")) == [
+        ("User, message 4: PDF", "said to: Which format shall the report have?")
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["yes", "option 2", "can leave it", "Yes, let's take the economy class", "ja, mach das"]
+)
+def test_a_go_ahead_is_a_decision_with_what_it_answers(text: str) -> None:
+    talk = Talk().says("tui-renderer.ts stays where it is. Should I proceed?").says(text, "user")
+    assert decisions(talk) == [
+        (f"User, message 3: {text}", "said to: tui-renderer.ts stays where it is. Should I proceed?")
+    ]
+
+
+def test_a_go_ahead_that_also_asks_something_is_a_decision_where_the_agent_asked_for_it() -> None:
+    talk = Talk().says("1. Upgrade it\n2. Cancel it\nPlease confirm these steps.")
+    talk.says("Yes, proceed with those steps. What does the rest cost?", "user").run("ls", "a")
+    assert [one for one, _ in decisions(talk)] == [
+        "User, message 3: Yes, proceed with those steps. What does the rest cost?"
+    ]
+    assert talk.told("next") == [
+        "go on with the plan of message 2 (Upgrade it; Cancel it); the newest call: Bash `ls` (message 4); "
+        "then answer the question in message 3"
+    ]
+
+
+def test_a_refusal_of_a_plan_is_a_decision_also_where_nothing_was_asked() -> None:
+    talk = Talk().says("The components move to the chat at the end.").says("no, move them on the next submit", "user")
+    assert [one for one, _ in decisions(talk)] == ["User, message 3: no, move them on the next submit"]
+
+
+@pytest.mark.parametrize(
+    "text", ["hm", "ok, what happens if the theme is deleted?", "Thanks!", "wait", "why is it slow?"]
+)
+def test_what_settles_nothing_is_no_decision(text: str) -> None:
+    assert decisions(Talk().says("Shall I delete the theme?").says(text, "user")) == []
+
+
+def test_a_new_request_after_a_report_is_no_decision() -> None:
+    talk = Talk().says("The importer is moved.").says("ok, now move the exporter to Postgres as well", "user")
+    assert decisions(talk) == []
+
+
+def test_secrets_in_decisions_are_masked() -> None:
+    talk = Talk().says("Shall I use the key hunter2?").says("yes, take hunter2", "user")
+    assert "hunter2" not in str(decisions(talk)) and "[redacted]" in str(decisions(talk))
+
+
+# The next step.
+
+
+def test_the_newest_question_of_the_user_stays_open_until_the_agent_answers() -> None:
+    talk = Talk("Are there any other such paths?").call("Grep", "a.ts", pattern="__dirname")
+    assert facts(talk).questions == ("The user's question in message 1 is not answered yet.",)
+    assert talk.told("open") == ["the question in message 1 is not answered yet"]
+    talk.says("No, only config.ts uses it.")
+    assert facts(talk).questions == () and talk.told("open") == ["none detected"]
+
+
+def test_a_part_of_a_short_request_that_no_call_shows_is_what_comes_next() -> None:
+    talk = Talk("create a custom light theme. open it for me once created")
+    talk.run("cp theme/light.json ~/.pi/themes/custom-light-theme.json")
+    assert talk.told("next") == ["go on with the request in message 1: not seen done yet: open it for me once created"]
+
+
+def test_a_failed_try_is_not_to_be_settled_but_gone_round() -> None:
+    talk = Talk("Are there any other such paths?").run(
+        "npx tsx -e 'import(1)'", "Error: Cannot find module 'a'\nexit code 1"
+    )
+    assert talk.told("next") == [
+        "go on with the question in message 1 another way: Bash `npx tsx -e 'import(1)'` (message 2) failed"
+    ]
+    assert resolutions(talk) == ["it only tried something out"]
+
+
+def test_what_a_tool_of_a_service_refused_is_told_to_the_user() -> None:
+    talk = Talk("Upgrade me to business, please").call(
+        "update_booking", "Error: balance is not enough", id="OB", card="g1"
+    )
+    talk.call("think", "", thought="Another card may do.")
+    came = "tell the user what came of update_booking `OB, g1` (message 2), or do it otherwise"
+    assert talk.told("next") == [f"{came}: Error: balance is not enough"]
+
+
+def test_a_todo_that_a_later_call_did_gives_way_to_the_next_one() -> None:
+    todos = [
+        {"content": "Generate the reference image", "status": "in_progress"},
+        {"content": "Render the video", "status": "pending"},
+    ]
+    talk = Talk().call("TodoWrite", todos=todos)
+    assert talk.told("next") == ["go on with: Generate the reference image"]
+    talk.run("python image/generate.py --out reference.jpg", "Generated image in /out/reference.jpg")
+    assert talk.told("next") == ["begin: Render the video (message 4 did: Generate the reference image)"]
+    assert talk.harvest().key_artifacts == ("made /out/reference.jpg",)
+
+
+def test_a_plan_that_the_agent_works_by_is_the_next_step() -> None:
+    talk = Talk().says("Changes needed:\n1. Remove the flush\n2. Move the components on submit").edit("/a.ts")
+    assert talk.told("next") == [
+        "go on with the plan of message 2 (Remove the flush; Move the components on submit); "
+        "the newest call: Edit `/a.ts` (message 3)"
+    ]
+
+
+def test_steps_that_the_user_was_shown_are_no_plan_once_the_user_asks_something_else() -> None:
+    talk = Talk().says("Done! You can:\n1. Run it and choose the theme\n2. Edit the file in your editor")
+    talk.says("ok, what happens if you delete the theme?", "user").edit("/theme.ts")
+    assert talk.told("next")[0].startswith("go on with the question in message 3, and answer it")
+
+
+def test_steps_of_a_plan_that_were_made_are_not_named_again() -> None:
+    talk = (
+        Talk()
+        .says("I'll do:\n1. flush on prompt\n2. merge TranscriptSelection into app.js")
+        .edit("/flush-on-prompt.ts")
+    )
+    assert "(merge TranscriptSelection into app.js)" in talk.told("next")[0]
+
+
+def test_a_turn_that_was_broken_off_and_continued_is_still_open() -> None:
+    talk = Talk().says("I look at the importer now.").says("continue", "user").run("ls", "a")
+    assert talk.told("open") == ["the request in message 1 is not answered yet"]
+
+
+def test_what_hosts_show_of_a_users_own_shell_takes_nobodys_turn() -> None:
+    talk = Talk("What did I just run?").run("ls", "a").says("You ran ls.").says("$ ls\na", "user")
+    assert talk.told("open") == ["none detected"]
+    assert talk.told("next") == ["wait for the user: the agent had the last word, in message 4"]
+
+
+def test_what_was_changed_since_the_last_check_is_to_be_checked_and_a_refused_commit_made_again() -> None:
+    talk = Talk().run("npm run check", CHECKED).edit("/a.ts").run("git commit -m x", "hook failed\nexit code 1")
+    for row in range(5):
+        talk.edit(f"/{row}.ts")
+    assert talk.told("next")[0].endswith(
+        "; then check what was changed since the last check (message 2); then commit, which failed in message 6"
+    )
+
+
+def test_a_plan_whose_steps_are_all_seen_done_is_not_what_comes_next() -> None:
+    talk = Talk("Please make it flush").says("I'll do:\n1. flush on prompt\n2. flush on submit")
+    talk.edit("/flush-on-prompt.ts").edit("/flush-on-submit.ts").says("Now the close protocol:")
+    talk.run("git status", "Changes not staged for commit:\n  modified: flush-on-prompt.ts")
+    assert talk.told("next") == [
+        "go on with the request in message 1, and answer it; the agent said last: Now the close protocol:; "
+        "the last call for it: Bash `git status` (message 8): Changes not staged for commit: / modified: "
+        "flush-on-prompt.ts; then commit the changed files"
+    ]
+    assert talk.told("open")[0].startswith("2 files edited and no commit went through: flush-on-prompt.ts")
+
+
+def test_what_an_agent_announced_and_did_not_do_is_the_next_step() -> None:
+    talk = Talk().edit("/a.ts").says("The importer is moved. Now let me run the tests.")
+    assert talk.told("next") == ["do what the agent announced last, in message 4: Now let me run the tests."]
+
+
+def test_boxes_of_a_plan_that_three_requests_left_alone_are_only_counted() -> None:
+    talk = Talk().call("Write", file_path="/plan.md", content="- [x] Write the table\n- [ ] Move the rows\n")
+    for text in ("Move the files to core first, please", "Can you take them to utils then?"):
+        talk.says(text, "user").says("Done.")
+    assert [one.text for one in talk.harvest().todos] == ["Move the rows"]
+    summary = talk.says("Are there any other such files?", "user").says("No.").harvest()
+    assert summary.todos == () and (summary.todos_done, summary.todos_total) == (1, 2)
+    assert "1 of 2 todos (list changed last in message 2: before the newest request)" in talk.told("open")
+
+
+def test_files_that_are_not_committed_are_named() -> None:
+    talk = Talk().edit("/a.ts").run("git add . && git commit -m x", "[main 1a2b3c4] Move it")
+    assert not any("edited" in one for one in talk.told("open"))
+    talk.edit("/a.ts", new="c").run("git commit -q -am y")
+    assert not any("edited" in one for one in talk.told("open"))
+    talk.edit("/src/b.ts").edit("/src/c.ts").run("git commit -m z", "nothing to commit")
+    assert "2 files edited since the last commit (message 8): b.ts, c.ts" in talk.told("open")
+
+
+# What is settled.
+
+
+def test_a_commit_that_went_through_settles_the_refused_one() -> None:
+    talk = Talk().run("git commit -m x", "Pre-commit failed: not formatted\nexit code 1")
+    talk.run("git add -A && git commit -m 'x, formatted'", "[main 1a2b3c4] x")
+    assert resolutions(talk) == ["a later run of the same program on it went well"]
+
+
+def test_a_run_of_all_tests_settles_those_of_one_file_but_another_file_does_not() -> None:
+    talk = Talk().run("mix test test/a_test.exs", "1 failed\nexit code 1").run("mix test test/b_test.exs", "3 passed")
+    assert resolutions(talk) == [""]
+    assert resolutions(talk.run("mix test", "9 passed")) == ["a later run of the same program on it went well"]
+
+
+def test_a_copy_to_the_same_place_settles_one_that_failed() -> None:
+    talk = Talk().run("cp /opt/dark.json ~/.pi/custom.json", "cp: /opt/dark.json: No such file\nexit code 1")
+    assert resolutions(talk.run("cp ./theme/dark.json ~/.pi/custom.json")) == [
+        "a later run of the same program on it went well"
+    ]
+
+
+def test_an_error_of_one_check_is_past_when_two_whole_checks_went_well() -> None:
+    talk = Talk().run("npx tsc --noEmit src/a.ts", f"{ERROR}\nexit code 2").run("npm run build", "done")
+    assert resolutions(talk) == [""]
+    assert resolutions(talk.run("npm run check", CHECKED)) == ["later checks of the whole went well"]
+
+
+def test_another_error_of_the_same_tool_takes_the_first_ones_place() -> None:
+    talk = Talk().call("update_booking", "Error: not enough seats", id="OB", cabin="economy")
+    talk.call("update_booking", "Error: balance is not enough", id="OB", cabin="business")
+    assert resolutions(talk) == ["a later call of the same kind fails with another error", ""]
+
+
+def test_a_command_to_which_nothing_came_back_is_left_behind_by_the_next_request_but_a_check_is_not() -> None:
+    talk = Talk().run("rm /nothing", "rm: /nothing: No such file\nexit code 1").run("pytest -q", "1 failed")
+    for row in range(5):
+        talk.call("Read", "text", file_path=f"/{row}")
+    assert resolutions(talk) == ["", ""]
+    talk.says("Done.").says("Now look at the exporter, please", "user")
+    assert resolutions(talk) == ["the user asked for something else since, and nothing came back to it", ""]
+
+
+def test_a_run_in_the_background_has_the_outcome_that_was_fetched_later() -> None:
+    started = "Command running in background with ID: b7636e2. Output is being written to: /tmp/x"
+    talk = (
+        Talk()
+        .run("mix test test/live_test.exs", started)
+        .call("TaskOutput", "<status>running</status>", task_id="b7636e2")
+    )
+    assert facts(talk).runs[0].failed is None
+    talk.call("TaskOutput", "<status>completed</status>\n15 tests, 0 failures", task_id="b7636e2")
+    assert (facts(talk).runs[0].failed, facts(talk).runs[0].line) == (False, "15 tests, 0 failures")
+
+
+def test_a_check_without_a_verdict_says_whether_it_shows_an_error() -> None:
+    talk = Talk().run("npm run check", "> tsc --noEmit")
+    assert talk.told("done")[-1] == "`npm run check` ran and shows no error (message 2): > tsc --noEmit"
+
+
+def test_words_in_quotes_make_no_check_of_a_command() -> None:
+    assert facts(Talk().run('bd close x.1 --reason="make the build check pass"', "closed")).runs == ()
+    assert len(facts(Talk().run('bash -lc "npm run check"', "ok")).runs) == 1
+
+
+def test_what_a_command_closed_is_an_artifact() -> None:
+    talk = Talk().run('bd close spotter.3 --reason="done" 2>&1', "closed")
+    assert talk.harvest().key_artifacts == ("ran `bd close spotter.3`",)
+
+
+def test_a_folder_that_was_deleted_and_filled_again_is_not_told_as_deleted() -> None:
+    talk = Talk().run("rm -rf /src/components").run("mv /src/tui/a.ts /src/components/a.ts")
+    assert "/src/components" not in {one.path for one in talk.harvest().files_modified}
+    assert [one.path for one in Talk().run("rm -rf /src/components").harvest().files_modified] == ["/src/components"]
+
+
+# What was said and overturned.
+
+
+def test_a_report_stands_with_what_the_user_said_to_it_and_is_marked_where_it_was_overturned() -> None:
+    report = "Both callbacks use setImmediate now. " * 8
+    talk = Talk().edit("/a.ts").says(report).says("yeah you can undo that", "user")
+    (one,) = facts(talk).reports
+    assert one.overturned and one.then == "message 5: yeah you can undo that" and len(one.text) < 130
+    (kept,) = facts(Talk().edit("/a.ts").says(report).says("Now the exporter, please, as well", "user")).reports
+    assert not kept.overturned and kept.then.startswith("message 5: Now the exporter")
+
+
+def test_a_report_names_the_files_that_were_changed_again_since() -> None:
+    talk = Talk().edit("/src/a.ts").says("Done: it is flushed at the end. " * 8)
+    assert facts(talk).reports[0].changed_since == ""
+    talk.says("no, flush it on the next submit", "user").edit("/src/a.ts", new="c")
+    assert facts(talk).reports[0].changed_since == "a.ts"
+
+
+def test_a_request_that_the_user_took_back_is_marked() -> None:
+    talk = Talk().says("Moved.").says("Copy the components to the new folder, please", "user").says("Copied.")
+    talk.says("actually, can you revert that? move them instead", "user")
+    assert [one.overturned for one in facts(talk).requests] == [False, True, False]
+
+
+def test_an_announcement_that_calls_followed_says_so() -> None:
+    talk = Talk().says("Now fix the components:").edit("/a.ts").edit("/b.ts")
+    assert facts(talk).since_said == "before 2 calls (the newest went well)"
+    assert talk.harvest().last_said == "before 2 calls (the newest went well): Now fix the components:"
+
+
+def test_where_an_agent_only_thinks_its_newest_thought_is_what_it_said_last() -> None:
+    talk = Talk()
+    thought = {"type": "thinking", "thinking": "Now I generate the image.", "signature": ""}
+    talk.messages.append({"role": "assistant", "content": [thought]})
+    talk.run("ls", "a")
+    assert talk.harvest().last_said == "before 1 call (it went well): Now I generate the image."
+
+
+def test_a_short_answer_stands_with_its_question() -> None:
+    talk = Talk().says("It stays for reference. Should I proceed?").says("can leave it", "user")
+    assert facts(talk).replies[0].about == "It stays for reference. Should I proceed?"
+
+
+def test_skills_whose_instructions_were_read_are_named() -> None:
+    talk = Talk().call("read_file", "# Skill", path="/mnt/skills/video-generation/SKILL.md")
+    assert facts(talk).skills == ("video-generation (its instructions were read)",)
