@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from ...models.pattern import late
 from ...models.summaries import ErrorMet
+from ...models.text import late
 from ...text.specifics.cues import outcome_of
 from .calls import BY_USER, Call, is_check, strings, unquoted
 from .talk import CUT, Mask, ends_of, one_line
