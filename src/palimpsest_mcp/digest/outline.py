@@ -259,6 +259,7 @@ def hidden_sections(
     """Sections of a text for people of which nothing is shown, since the rest looks like all of it, and how an example
     in it is built. `few`: also where they are many."""
     own = [one for n, one in enumerate(records) if n not in shown and one.kind == "heading" and one.worth]
+    own = [one for one in own if one.text[:1] == "#" or one.text[-1:] not in ":："]  # others lead to a list
     named = len(own) >= _LEAST and (few or len(own) <= _MOST_SECTIONS)
     said = [_joined(counted(len(own), "section"), _sections(own), width)] if named else []
     if examples and (built := example(records, shown, width - sum(map(len, said)))):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
@@ -13,6 +14,7 @@ from .templates import Template, mined
 
 _COUNTED = {kind: kind for kind in ("definition", "field", "hit", "entry", "change")}
 """Kinds that the note of an item counts by their own name; all others are lines there."""
+_SECTION = re.compile(r"(#{1,6}) ")
 _COUNTED_FIRST = frozenset(("definition", "hit"))
 """Kinds that are counted where there are any, though other lines are more."""
 
@@ -55,6 +57,8 @@ class Source:
         self.lines: list[str] = plain(text).split("\n")
         self.reading, self.forms, templates = known or Known(Reading([], [], []), [], [])
         self._heading = -1
+        self._sections: list[tuple[int, int]] = []
+        """Levels and records of the sections that the text is in."""
         self._templates = dict(templates)
         self.kept: dict[tuple[Any, ...], Any] = {}
         """What others made of the records, by what it depends on (`item.py`)."""
@@ -131,15 +135,24 @@ class Source:
 
     def _add(self, reader: Reader, lines: Sequence[str], at: int) -> None:
         """The records of a stretch; those that stand under nothing in it stand under the last heading of the prose
-        above it."""
+        above it, and prose that goes on behind a block of code under the section that it was in."""
         if not any(line.strip() for line in lines):
             return
         found = reader.read(lines)
         records, tables = self.reading.records, self.reading.tables
         first, table = len(records), len(tables)
-        heading = -1 if reader is PROSE else self._heading
-        for record in found.records:
-            record.under = record.under + first if record.under >= 0 else heading
+        for n, record in enumerate(found.records, first):
+            section = _SECTION.match(record.text) if reader is PROSE and record.kind == "heading" else None
+            while section and self._sections and self._sections[-1][0] >= len(section[1]):
+                self._sections.pop()
+            if record.under >= 0:
+                record.under += first
+            elif reader is not PROSE:
+                record.under = self._heading
+            elif self._sections and (section or record.kind != "heading" or not record.worth):
+                record.under = self._sections[-1][1]
+            if section:
+                self._sections.append((len(section[1]), n))
             record.table = record.table + table if record.table >= 0 else -1
             record.at += at
             records.append(record)

@@ -206,7 +206,7 @@ def read(lines: Sequence[str]) -> Reading:
     here = _Place()
     fences = [i for i, line in enumerate(lines) if _FENCE.match(line)]
     closes = fences[:1] == [0] and lines[0].strip() in _CLOSING and not "".join(lines[1:2]).strip()
-    unclosed = fences[-1] if (len(fences) - closes) % 2 else -1
+    unclosed = fences[-1] if (len(fences) - closes) % 2 and lines[fences[-1]].strip() in _CLOSING else -1
     fenced, apart, rule, told = False, True, -1, False
     run, commands, orders = False, 0, 0
     entitled = sum(1 for line in lines if _MARKDOWN.match(line)) > 1
