@@ -1050,3 +1050,18 @@ def test_of_a_long_table_it_is_said_that_the_rows_shown_were_picked(bench: Bench
     assert "rows that stand out, no fair sample" in bench.digest(text, share=0.3).parts[0].text
     short = "\n".join(["id,name,age,survived", *rows[:30]])
     assert "no fair sample" not in bench.digest(short, share=0.4).parts[0].text
+
+
+def test_a_branch_that_is_left_out_of_a_tree_in_a_plan_leaves_a_mark(bench: Bench) -> None:
+    """One child of seven stood under its file as if it were the only one."""
+    tree = [f"├── run{word.title()}Mode() - duplicates the handling of {word} events" for word in WORDS[:9]]
+    plan = "\n".join(
+        ["# Plan", "", "## Now", "", "```", "main.ts (1100 lines)", *tree, "└── exit()", "```", "", "Done."]
+    )
+    for share in (0.3, 0.5, 0.7):
+        shown = [one for one in bench.digest(plan, share=share).parts[0].text.split("\n") if one[:1] != "["]
+        for line, after in itertools.pairwise(shown):
+            own = line.removesuffix(" …")
+            if own in tree:
+                following = [*tree, "└── exit()"][tree.index(own) + 1]
+                assert (own != line) == (following != after.removesuffix(" …")), (line, after)

@@ -269,7 +269,8 @@ def test_of_a_file_with_tables_those_that_are_not_shown_are_named() -> None:
     source = Source("\n\n".join(["# Themes", *tables]))
     records = source.reading.records
     _, blocks = encoded(source.reading, range(len(records)), source.mined(range(len(records))))
-    first = {n for n, record in enumerate(records) if record.table == 0}
+    shown = ("# Themes", "## ink")
+    first = {n for n, record in enumerate(records) if record.table == 0 or record.text in shown}
     said = unshown(source.reading, blocks, first, 100, few=False)
     assert said == "4 rows: paper `paper0`, `paper1`, `paper2`, `paper3`"
     assert not unshown(source.reading, blocks, range(len(records)), 100, few=False)
@@ -541,6 +542,10 @@ def test_sections_of_a_manual_of_which_nothing_is_shown_are_named() -> None:
     shown = {n for n, one in enumerate(records) if "Workflow" in one.text}
     assert hidden_sections(records, shown, 80) == "3 sections: Panel Layout, Characters, Story Pattern"
     assert hidden_sections(records, set(range(len(records))), 80) == ""
+    titled = "\n".join(f"- **{name}**: Think of {name} first." for name in ("Typography", "Motion", "Color & Theme"))
+    points = Source(f"# Skill\n\nFocus on:\n{titled}\n\nDo it well, and do it to the end.\n").reading.records
+    some = {n for n, one in enumerate(points) if "Typo" in one.text or one.text[:1] != "-"}
+    assert hidden_sections(points, some, 80) == "2 points: Motion, Color & Theme"
     many = Source("\n\n".join(f"## Part {n}\n\n1. Do what is said of it." for n in range(20))).reading.records
     assert hidden_sections(many, set(), 80) == ""
     assert hidden_sections(many, set(), 30, few=True).startswith("20 sections: Part 0, Part 1")

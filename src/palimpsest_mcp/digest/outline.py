@@ -30,6 +30,8 @@ _RULE = re.compile(r"([.#][\w-][\w.#: >-]{0,80}?) ?\{$")
 _HEADING = re.compile(r"^[#=*\s]+|[#=*:\s]+$")
 _AT = re.compile(r"(?:([^\s:]*[^\W\d_][^\s:]*):)?(?:(\d{1,7})[:-])?")
 """Before what a hit says: its file, its line."""
+_TITLED = re.compile(r"(?:[-*+•]|\d{1,2}[.)]) +\*\*([^*\[\]=;]{2,60}?):?\*\*")
+"""A point of a list with a title of its own."""
 _KEY = re.compile(r"^\W*([A-Za-z_][\w.-]*)[\"']?\s*[:=]")
 _PATH = re.compile(r"([\w$.-]+): (?=[\w$.-]+=)")
 """Before the fields of an object: where it lies."""
@@ -244,7 +246,9 @@ def unshown(
         lists = [one for one in lists if one.table not in seen or one.total <= _FEW_ROWS]
         fields = _fields(hidden, tables, -1)
         lists_named = {one.noun for one in lists}
-        return _object(reading, lists, [name for name in fields if name not in lists_named], width, ask, shown)
+        others = [name for name in fields if name not in lists_named]
+        named = hidden_sections(records, shown, width, few=few, data=data, examples=False)
+        return "; ".join(filter(None, (named, _object(reading, lists, others, width - len(named), ask, shown))))
     hits = [n for n, one in enumerate(records) if n not in shown and one.kind == "hit"]
     if len(hits) >= _LEAST:
         return _places(records, hits, min(width, _HITS))
@@ -254,14 +258,29 @@ def unshown(
 
 
 def hidden_sections(
-    records: Sequence[Record], shown: Collection[int], width: int, *, few: bool = False, examples: bool = True
+    records: Sequence[Record],
+    shown: Collection[int],
+    width: int,
+    *,
+    few: bool = False,
+    data: bool = False,
+    examples: bool = True,
 ) -> str:
-    """Sections of a text for people of which nothing is shown, since the rest looks like all of it, and how an example
-    in it is built. `few`: also where they are many."""
-    own = [one for n, one in enumerate(records) if n not in shown and one.kind == "heading" and one.worth]
-    own = [one for one in own if one.text[:1] == "#" or one.text[-1:] not in ":："]  # others lead to a list
-    named = len(own) >= _LEAST and (few or len(own) <= _MOST_SECTIONS)
-    said = [_joined(counted(len(own), "section"), _sections(own), width)] if named else []
+    """Sections and titled points of a text for people of which nothing is shown, since the rest looks like all of it,
+    and how an example in it is built.
+
+    Args:
+        few: also where they are many.
+        data: it is none as a whole; then only what Markdown marks as a section is one.
+    """
+    hidden = [one for n, one in enumerate(records) if n not in shown]
+    own = [one for one in hidden if one.kind == "heading" and one.worth]
+    own = [one for one in own if one.text[:1] == "#" or not (data or one.text[-1:] in ":：")]  # others lead to a list
+    points = [] if data else [found[1] for one in hidden if (found := _TITLED.match(one.text))]
+    said: list[str] = []
+    for noun, names in (("section", _sections(own)), ("point", points)):
+        if len(names) >= _LEAST and (few or len(names) <= _MOST_SECTIONS):
+            said.append(_joined(counted(len(names), noun), names, width - sum(map(len, said))))
     if examples and (built := example(records, shown, width - sum(map(len, said)))):
         said.append(built)
     return "; ".join(said)

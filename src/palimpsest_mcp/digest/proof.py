@@ -41,6 +41,7 @@ _UNKNOWN = "invented: neither a line, a sentence nor the fields of an object of 
 OF_NAMES = "names:", "invented: a name"
 """What rules begin with that the names of a line break, and not the line."""
 _ON = f" {CUT}"
+_ASIDE = ("[", "(", "<", ".", "…")
 _EQUAL = re.compile(r"\[(?:= item ([0-9]{1,6})|(?:like )?item ([0-9]{1,6}),? but:)\]")
 _NO_NAME = frozenset(("number", "integer", "quantity", "money", "score", "date", "version", "hash", "uuid", "status"))
 _PLAIN_NUMBER = re.compile(r"[\W\d_]*(?:\d[A-Za-z%]{1,2})?")
@@ -297,7 +298,10 @@ class _Proof:
             shown = self._above.setdefault(kind, [])
             while shown and shown[-1][0] >= level:
                 shown.pop()
-        rule = "" if self._stands(places, level if kind == "#" else 0) else "heading: under one that is not its own"
+        last = len(self._facts.order) - 1
+        aside = last in places and text[:1] in _ASIDE  # the tool's own word, in no section
+        stands = aside or self._stands(places, level if kind == "#" else 0)
+        rule = "" if stands else "heading: under one that is not its own"
         if kind:
             self._above[kind].append((level, text))
         return rule

@@ -32,6 +32,7 @@ _ITEM = re.compile(r"[-*+•]|\d{1,3}[.)] |[|>#]")
 LISTS = frozenset({"page", "prose"})
 _ORDERED = frozenset({"code", "diff"})
 """Forms whose lines mean something one after another."""
+_BRANCHES = ("├", "└", "│")
 _POINT = re.compile(r"(?:[-*+•‣◦–·▪●]|\d{1,3}[.)]|[a-zA-Z][.)]|\[[ xX]\])\s+\S")
 """How a point of a list begins."""
 _SIGN = re.compile(r"(\d{1,3}[.)]|[^\w\s|>#`'\"“«„(\[{<$&]{1,3})\s+\S")
@@ -48,12 +49,16 @@ def followers(units: Sequence[Unit], records: Sequence[Record], forms: Sequence[
     last: dict[int, int] = {}
     ordered = -1
     counted = {n for unit in units if unit.block >= 0 for n in unit.records}
+    drawn = not LISTS.isdisjoint(
+        forms
+    )  # a tree in a text for people; of one that a program printed entries are counted
     for n, record in enumerate(records):
         if record.kind == "noise" and not (forms[n] == "code" and SAYS.search(record.text)):
             continue
-        if record.under >= 0 and forms[record.under] in LISTS and n not in counted:
+        branch = drawn and forms[n] == "listing" and record.text[:1] in _BRANCHES
+        if record.under >= 0 and (branch or forms[record.under] in LISTS) and n not in counted:
             found.setdefault(record.under, n)
-        if forms[n] in LISTS and _POINT.match(record.text):
+        if branch or (forms[n] in LISTS and _POINT.match(record.text)):
             if record.under in last:
                 found[last[record.under]] = n
             last[record.under] = n
