@@ -49,6 +49,7 @@ from .source import Told
 from .study import Marked, Studies, Study, shapes_of
 from .verdict import CHECKS, counted, settle, shared, shown_specifics, violations
 
+_ADDRESS = re.compile(r"https?://")
 _PARTS = 32
 """Parts that are kept, with what their checks found, of one text."""
 _CHECKS = 4
@@ -690,8 +691,10 @@ class Attempt:
         reading = self._sources[number].reading
         width = int(_SHAPE * (_OBJECT if self._items[number].is_object() else 1))
         width = min(width, self._request.budget_tokens // len(self._items))  # characters: a quarter of its room
+        source = self._request.sources[number]
+        page = _ADDRESS.match(source.action.target if source.action else source.url) is not None
         if example_only:
-            return hidden_sections(reading.records, shown, width)
+            return hidden_sections(reading.records, shown, width, page=page)
         return unshown(
             reading,
             item.blocks,
@@ -700,6 +703,7 @@ class Attempt:
             self._ask(number),
             rows=self._request.budget_tokens >= _ROOMY * self._source_tokens,
             data=data,
+            page=page,
             few=self._scarce and whole < _FEW_SHARE and not self._request.sources[number].wanted,
         )
 

@@ -222,6 +222,7 @@ def unshown(
     *,
     few: bool,
     rows: bool = True,
+    page: bool = False,
     data: bool = True,
 ) -> str:
     """What a result holds beside all that is shown of it, at most about `width` characters: of an object its fields and
@@ -232,6 +233,7 @@ def unshown(
         shown: numbers of the records that are shown.
         few: so little is shown that what else there is must be said.
         rows: there is room to name those of a short list that stands alone.
+        page: it comes from the web.
         data: it is no text for people, in which an object is an example: what that says was taken for what holds.
     """
     records, tables = reading.records, reading.tables
@@ -247,13 +249,13 @@ def unshown(
         fields = _fields(hidden, tables, -1)
         lists_named = {one.noun for one in lists}
         others = [name for name in fields if name not in lists_named]
-        named = hidden_sections(records, shown, width, few=few, data=data, examples=False)
+        named = hidden_sections(records, shown, width, few=few, page=page, data=data, examples=False)
         return "; ".join(filter(None, (named, _object(reading, lists, others, width - len(named), ask, shown))))
     hits = [n for n, one in enumerate(records) if n not in shown and one.kind == "hit"]
     if len(hits) >= _LEAST:
         return _places(records, hits, min(width, _HITS))
     if few or not data:
-        return hidden_sections(records, shown, width, few=few, examples=not data)
+        return hidden_sections(records, shown, width, few=few, page=page, examples=not data)
     return ""
 
 
@@ -263,6 +265,7 @@ def hidden_sections(
     width: int,
     *,
     few: bool = False,
+    page: bool = False,
     data: bool = False,
     examples: bool = True,
 ) -> str:
@@ -271,6 +274,7 @@ def hidden_sections(
 
     Args:
         few: also where they are many.
+        page: it comes from the web, where sections are for its visitors and names in it tell more.
         data: it is none as a whole; then only what Markdown marks as a section is one.
     """
     hidden = [one for n, one in enumerate(records) if n not in shown]
@@ -279,7 +283,7 @@ def hidden_sections(
     points = [] if data else [found[1] for one in hidden if (found := _TITLED.match(one.text))]
     said: list[str] = []
     for noun, names in (("section", _sections(own)), ("point", points)):
-        if len(names) >= _LEAST and (few or len(names) <= _MOST_SECTIONS):
+        if len(names) >= _LEAST and (few or len(names) <= _MOST_SECTIONS * (not page)):
             said.append(_joined(counted(len(names), noun), names, width - sum(map(len, said))))
     if examples and (built := example(records, shown, width - sum(map(len, said)))):
         said.append(built)
@@ -685,7 +689,8 @@ def _places(records: Sequence[Record], hits: Sequence[int], width: int) -> str:
         return _joined(total, exact, width)
     if list(files) == [""]:
         return _joined(f"{total} in lines", files[""], width) if all(files[""]) else ""
-    return _joined(total, [f"{_end_of(path)} ({len(lines):,})" for path, lines in files.items()], width)
+    most = sorted(files.items(), key=lambda one: -len(one[1]))
+    return _joined(total, [f"{_end_of(path)} ({len(lines):,})" for path, lines in most], width)
 
 
 def _end_of(path: str) -> str:

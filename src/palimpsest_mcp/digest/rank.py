@@ -135,10 +135,10 @@ _LONG_ENOUGH_FOR_HEX: Final = 7
 _SENTENCES: Final = frozenset({"page", "prose"})
 _PROSE: Final = frozenset({"page", "prose", "web_results"})
 _PROSE_WORD: Final = re.compile(
-    r"[A-Za-z][a-z]*/[a-z]+|[a-z]+\d{1,3}|[a-z]+-\d{1,3}[a-z]*|\d{1,3}[a-z]+(?:-[a-z]+)*"
+    r"[A-Za-z-]+(?:/[A-Za-z-]+){1,2}|[a-z]+\.?\d{1,3}|[a-z]+-\d{1,3}[a-z]*|\d{1,3}[a-z]+(?:-[a-z]+)*"
     r"|.*\.(?:gif|png|jpe?g|svg|webp|ico)"
 )
-"""What in prose only looks like a name: `and/or`, `note12`, `mid-20s`, the pictures of a page."""
+"""What in prose only looks like a name: `and/or`, `HTML/CSS/JS`, `note12`, `mid-20s`, the pictures of a page."""
 _TARGET: Final = re.compile(r"https?://\S+")
 _MEMBER: Final = re.compile(r"[A-Za-z_]\w*(?:\.[a-z_]\w*)+[!?]?|[a-z]+(?:-[a-z]+)*-\d+(?:\.\d+)?")
 _FILE: Final = re.compile(
