@@ -409,7 +409,7 @@ def _object(
     ):
         told_by = short.get(name) or inner.get(name, "")
         # What was paid, and the day on which it was made, say more than whose it is, and that it has no bags.
-        over = name not in least and (name in nothing or (name in inner and _NUMBER.search(inner[name])))
+        over = name not in least and (name in nothing or (name in inner and _CHOSEN_BY.search(inner[name]) is not None))
         room = left + _DAY if over else left
         if told_by and (len(told_by) + 2 <= room or len(told_by) <= max(_TINY, len(name) + _VALUE)):
             said.append(told_by)
