@@ -263,8 +263,8 @@ class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):
     """The first request."""
     requests: tuple[Said, ...] = ()
     """Of the user; short answers such as "ok" are none, unless there is nothing else."""
-    answered: int = 0
-    """How many of these requests before the newest the agent answered with a message that ended its turn."""
+    came_since: int = 0
+    """How many messages of the user came after its first, short ones too."""
     replies: tuple[Said, ...] = ()
     """Short answers of the user to questions of the agent."""
     reports: tuple[Said, ...] = ()

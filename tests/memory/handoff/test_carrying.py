@@ -84,3 +84,17 @@ def test_a_handoff_of_an_earlier_version_opens_and_counts_as_whole(phase: Phase)
     assert absent_sections(old, read) == ()
     lost = absent_sections(text.replace("\n## Pointers", "\n## Links"), read)
     assert lost == ("Pointers, Not Duplication" if phase == "fork" else "Pointers",)
+
+
+def test_messages_that_came_after_the_first_request_are_all_counted() -> None:
+    asked = [{"role": "user", "content": f"Now move the table of customer number {n}, please."} for n in range(55)]
+    text = to_markdown(handoff("task", [*SESSION, *asked]))
+    assert "56 messages of the user came since" in text
+    assert "Answered" not in text
+
+
+def test_the_boxes_of_a_plan_that_was_left_are_counted_as_in_the_summary() -> None:
+    boxes = "# Plan\n- [x] read it\n- [ ] move it\n- [ ] test it\n"
+    asked = [{"role": "user", "content": f"Now move the table of customer number {n}, please."} for n in range(4)]
+    text = to_markdown(handoff("task", [*SESSION, *call("t3", "Write", "ok", file_path="/p.md", content=boxes), *asked]))
+    assert "- To do: 2 of 3 todos (list changed last in message 9: before the newest request)" in text

@@ -153,3 +153,11 @@ def test_agents_skills_and_finished_todos_are_named() -> None:
     )
     assert found.agents == ("explorer: find the loader",) and found.skills == ("postgres",)
     assert found.finished == ("read it",)
+
+
+@pytest.mark.parametrize("result", ["[]", "{}", "[ ]\n"])
+def test_an_empty_list_as_a_result_is_told_as_it_came(result: str) -> None:
+    found = facts(user("Find a direct flight."), *call(1, "search_direct_flight", result, origin="SFO"))
+    assert found.activity == (f"search_direct_flight `SFO` (message 2): {result.strip()}",)
+    nothing = facts(user("Find a direct flight."), *call(1, "search_direct_flight", " ", origin="SFO"))
+    assert nothing.activity[0].endswith(": no output")

@@ -14,7 +14,7 @@ from ...models.summaries import AnchoredSummary, ChangedFile, Decision, Said, Se
 from ...models.text import counted
 from ..summary.facts import still_standing
 from ..summary.harvest import is_good, ran
-from ..summary.next_step import EDITED
+from ..summary.next_step import EDITED, LISTED
 from ..summary.talk import CUT
 
 MARK = "…/"
@@ -138,9 +138,9 @@ class Material:
         self._task_told = bool(asked)
         if not asked or _same(asked, self.task_words):
             return self.task_words
-        later = sum(1 for one in self.facts.requests if not self._is_intent(one))
+        later = self.facts.came_since
         when = f" (message {self.facts.first.message}" if self.facts.first is not None else " ("
-        when += f"; {counted(later, 'request')} came since, the newest stands below)" if later else ")"
+        when += f"; {counted(later, 'message')} of the user came since, the newest request stands below)" if later else ")"
         when = "" if when == " ()" else when
         return f"{self.task_words}\n\nFirst asked{when}: {asked}" if self.task_words else asked
 
@@ -297,11 +297,6 @@ class Material:
         told = [one for one in told if good is None or is_good(one) == good]
         return [ran(one) for one in self.newest(field, told, self.room.runs)]
 
-    def answered(self) -> list[str]:
-        """How many requests before the newest were answered."""
-        number = self.facts.answered
-        return [f"Answered: {counted(number, 'request')} before the newest."] if number else []
-
     def unsaved(self) -> list[str]:
         """Files that were edited since the last commit."""
         return [one.text for one in self.summary.checkpoint if one.kind == "open" and EDITED in one.text]
@@ -315,7 +310,10 @@ class Material:
         return self.newest(field, self.facts.finished, self.room.todos)
 
     def remaining(self) -> list[str]:
-        return [*self.summary.next_steps, *(todo.text for todo in self.summary.todos if not todo.in_progress)]
+        """Steps that were stated, and open todos; of a plan that was left and is only counted, how many."""
+        open_ones = [todo.text for todo in self.summary.todos if not todo.in_progress]
+        counted_ones = [one.text for one in self.summary.checkpoint if one.kind == "open" and LISTED in one.text]
+        return [*self.summary.next_steps, *(open_ones or ([] if self.summary.todos else counted_ones))]
 
     def context(self) -> list[str]:
         return list(self.summary.technical_context)

@@ -6,7 +6,7 @@ import json
 import posixpath
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice, pairwise
+from itertools import islice
 from typing import Any, cast
 
 import msgspec
@@ -23,7 +23,6 @@ from .talk import (
     asks,
     ended_in,
     ends_of,
-    ends_of_turns,
     first_request,
     has_last_word,
     is_unanswered,
@@ -33,6 +32,7 @@ from .talk import (
     replies_of,
     reports_of,
     requests_of,
+    spoken,
 )
 from .todos import is_todo_tool, todos_of
 from .trail import changed_paths, edits_of, trail
@@ -194,8 +194,6 @@ def facts_of(items: Sequence[Item], mask: Mask) -> SessionFacts:
     calls = calls_of(items)
     changed = {one.path for one in trail(calls).files}
     requests = requests_of(items, mask)
-    ends = ends_of_turns(items)
-    answered = sum(any(one.message < end < after.message for end in ends) for one, after in pairwise(requests))
     asked = () if has_last_word(items) or ended_in(items) else requests[-1:]
     pending = tuple(
         f"The user's question in message {one.message} is not answered yet." for one in asked if asks(one.text)
@@ -203,7 +201,7 @@ def facts_of(items: Sequence[Item], mask: Mask) -> SessionFacts:
     return SessionFacts(
         first=first_request(items, mask),
         requests=requests,
-        answered=answered,
+        came_since=max(0, sum(1 for _ in spoken(items, "user")) - 1),
         replies=replies_of(items, mask),
         reports=tuple(_outdated(one, calls, requests, mask) for one in reports_of(items, calls, mask)),
         last_said=(said := newest_said(items, mask)),
@@ -373,7 +371,7 @@ def _came(call: Call, mask: Mask) -> str:
         return one_line(f"{counted(entries, 'entry')}, beginning with {text.lstrip()[1:].lstrip()}", MAX_LINE)
     rows = [row.strip() for row in text.splitlines() if any(map(str.isalnum, row))]
     if len(rows) <= FEW_ROWS:
-        return one_line(" / ".join(rows), MAX_LINE) if rows else "no output"
+        return one_line(" / ".join(rows) or text.strip(), MAX_LINE) or "no output"
     if call.action.verb == "read" and "://" not in call.action.target:
         return counted(len(rows), "line")
     outcome = outcome_of(call.text).line if call.action.verb == "run" else ""

@@ -15,7 +15,7 @@ from .calls import BY_USER, Call, calls_of, strings, unquoted
 from .errors_met import EDITS, errors_met, met_error, programs, was_not_made
 from .facts import newest_calls, runs_of, since_said, still_standing
 from .merge import arranged
-from .next_step import next_step, uncommitted
+from .next_step import LISTED, next_step, uncommitted
 from .orders import orders_of, rejected
 from .talk import (
     BEFORE,
@@ -117,7 +117,7 @@ def _open(
     if todos.total > todos.done:
         old = "" if todos.message >= asked.message else ": before the newest request"
         left = todos.total - todos.done
-        yield f"{left} of {counted(todos.total, 'todo')} (list changed last in message {todos.message}{old})"
+        yield f"{left} of {counted(todos.total, 'todo')}{LISTED}{todos.message}{old})"
     if files := uncommitted(calls, mask):
         yield files
     if not (has_last_word(items) or ended_in(items)):

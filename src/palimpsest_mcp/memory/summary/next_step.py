@@ -56,6 +56,8 @@ _DONE_SHARE = 2 / 3
 _CLAUSE = re.compile(r"(?:[,;]|\.(?=\s)|\n|\b(?:and|then|und|dann|et|puis|y|luego)\b)+", re.IGNORECASE)
 EDITED = " edited "
 """Stands in the line that names files which are not committed."""
+LISTED = " (list changed last in message "
+"""Stands in the line that counts the todos of a list that are open."""
 MAX_CLAUSES = 400
 """A longer request is a description, of which code cannot tell what is to be done."""
 
