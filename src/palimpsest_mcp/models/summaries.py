@@ -263,6 +263,8 @@ class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):
     """The first request."""
     requests: tuple[Said, ...] = ()
     """Of the user; short answers such as "ok" are none, unless there is nothing else."""
+    go_ahead: Said | None = None
+    """The user's newest message, where it is short and came after the newest request."""
     came_since: int = 0
     """How many messages of the user came after its first, short ones too."""
     replies: tuple[Said, ...] = ()

@@ -98,3 +98,15 @@ def test_the_boxes_of_a_plan_that_was_left_are_counted_as_in_the_summary() -> No
     asked = [{"role": "user", "content": f"Now move the table of customer number {n}, please."} for n in range(4)]
     text = to_markdown(handoff("task", [*SESSION, *call("t3", "Write", "ok", file_path="/p.md", content=boxes), *asked]))
     assert "- To do: 2 of 3 todos (list changed last in message 9: before the newest request)" in text
+
+
+def test_a_go_ahead_is_what_was_asked_last_with_what_it_answers() -> None:
+    release = [
+        {"role": "user", "content": "minor, this is a big change"},
+        {"role": "assistant", "content": "The version is bumped. Should I proceed with committing and tagging?"},
+        {"role": "user", "content": "yeah, do it all"},
+    ]
+    text = to_markdown(handoff("task", [*SESSION, *release, *call("t4", "Bash", "ok", command="git tag v1")]))
+    asked = "yeah, do it all (said to: Should I proceed with committing and tagging?); before it (message 9): minor, this"
+    assert f"- Asked last (message 11): {asked}" in text
+    assert "yeah, do it all" not in text.split("### Facts")[1]

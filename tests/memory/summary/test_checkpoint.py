@@ -263,7 +263,11 @@ def test_a_request_that_nobody_answered_is_what_comes_next() -> None:
 
 def test_a_short_answer_stands_beside_the_request() -> None:
     talk = Talk().says("Shall I push it to the server?").says("yes, do it", "user")
-    assert talk.told("asked") == ["message 1: Move the importer to Postgres; then message 3: yes, do it"]
+    assert talk.told("asked") == [
+        "message 3: yes, do it (said to: Shall I push it to the server?); before it, message 1: Move the importer to "
+        "Postgres"
+    ]
+    assert talk.run("git push", "ok").told("open") == ["the go-ahead in message 3 is not answered yet"]
 
 
 def test_it_is_written_anew_and_never_kept_from_an_earlier_pass() -> None:

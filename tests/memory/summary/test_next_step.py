@@ -165,6 +165,7 @@ def test_steps_of_a_plan_that_were_made_are_not_named_again() -> None:
 def test_a_turn_that_was_broken_off_and_continued_is_still_open() -> None:
     talk = Talk().says("I look at the importer now.").says("continue", "user").run("ls", "a")
     assert talk.told("open") == ["the request in message 1 is not answered yet"]
+    assert talk.told("asked")[0].startswith("message 3: continue (said to: I look at the importer now.); before it")
 
 
 def test_what_hosts_show_of_a_users_own_shell_takes_nobodys_turn() -> None:

@@ -160,8 +160,13 @@ class Material:
                 words = "its standing order"
             elif self._is_intent(requests[-1]):
                 words = "the task above"
-            asked = f"Asked last (message {requests[-1].message}): {words}"
-            return [asked]
+            newest = self.facts.go_ahead
+            if newest is None:
+                return [f"Asked last (message {requests[-1].message}): {words}"]
+            self._told.add(newest.message)
+            about = f" (said to: {newest.about})" if newest.about else ""
+            said = f"Asked last (message {newest.message}): {newest.text}{about}"
+            return [f"{said}; before it (message {requests[-1].message}): {words}"]
         if reports:
             self._told.add(reports[-1].message)
             return [f"Reported last (message {reports[-1].message}): {reports[-1].text}"]

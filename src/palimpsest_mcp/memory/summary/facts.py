@@ -24,9 +24,10 @@ from .talk import (
     ended_in,
     ends_of,
     first_request,
-    has_last_word,
+    go_ahead_of,
     is_unanswered,
     newest_said,
+    not_answered,
     one_line,
     open_questions,
     replies_of,
@@ -194,19 +195,17 @@ def facts_of(items: Sequence[Item], mask: Mask) -> SessionFacts:
     calls = calls_of(items)
     changed = {one.path for one in trail(calls).files}
     requests = requests_of(items, mask)
-    asked = () if has_last_word(items) or ended_in(items) else requests[-1:]
-    pending = tuple(
-        f"The user's question in message {one.message} is not answered yet." for one in asked if asks(one.text)
-    )
+    pending = not_answered(items, mask) if requests and asks(requests[-1].text) else ""
     return SessionFacts(
         first=first_request(items, mask),
         requests=requests,
+        go_ahead=go_ahead_of(items, mask),
         came_since=max(0, sum(1 for _ in spoken(items, "user")) - 1),
         replies=replies_of(items, mask),
         reports=tuple(_outdated(one, calls, requests, mask) for one in reports_of(items, calls, mask)),
         last_said=(said := newest_said(items, mask)),
         since_said=since_said(said.message, calls) if said is not None else "",
-        questions=(*pending, *open_questions(items, mask)),
+        questions=(*([f"The user's {pending}."] if pending else []), *open_questions(items, mask)),
         unanswered=is_unanswered(items) and not ended_in(items),
         lines={mask(path): words for path, words in line_ranges(calls).items()},
         changed=tuple(map(mask, changed_paths(calls))),

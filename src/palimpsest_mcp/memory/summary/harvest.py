@@ -21,14 +21,13 @@ from .talk import (
     BEFORE,
     Mask,
     answers_of,
-    asks,
     decisions_of,
-    ended_in,
-    has_last_word,
+    go_ahead_of,
     heard,
     intent_of,
     last_said,
     newest_said,
+    not_answered,
     one_line,
     open_questions,
     requests_of,
@@ -98,7 +97,12 @@ def checkpoint(
 
 
 def _asked(asked: Said, items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> str:
-    """The newest request, and a short answer such as "yes, do it" that came after it, to a question of a tool too."""
+    """A short answer such as "yes, do it" that came after the newest request, and the request; or it with an answer to a
+    question of a tool."""
+    if (go_ahead := go_ahead_of(items, mask)) is not None:
+        about = f" (said to: {go_ahead.about})" if go_ahead.about else ""
+        words = f"message {go_ahead.message}: {one_line(go_ahead.text, MAX_ANSWER)}{about}"
+        return f"{words}; before it, message {asked.message}: {one_line(asked.text, MAX_ASKED)}"
     row, words, _ = list(heard(items, calls, mask))[-1]
     then = f"; then message {row}: {one_line(words, MAX_ANSWER)}" if row > asked.message else ""
     return f"message {asked.message}: {one_line(asked.text, MAX_ASKED)}{then}"
@@ -120,8 +124,8 @@ def _open(
         yield f"{left} of {counted(todos.total, 'todo')}{LISTED}{todos.message}{old})"
     if files := uncommitted(calls, mask):
         yield files
-    if not (has_last_word(items) or ended_in(items)):
-        yield f"the {'question' if asks(asked.text) else 'request'} in message {asked.message} is not answered yet"
+    if words := not_answered(items, mask):
+        yield f"the {words}"
 
 
 def _done(calls: Sequence[Call], errors: Sequence[ErrorMet], commits: Sequence[str], mask: Mask) -> Iterator[str]:
