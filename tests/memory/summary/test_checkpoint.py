@@ -64,7 +64,7 @@ def test_only_the_newest_request_counts_and_what_was_committed_before_it_is_fini
     talk.says("Now move the exporter as well", "user").edit("/b.py")
     assert talk.told("asked") == ["message 7: Now move the exporter as well"]
     assert talk.told("finished") == ["[main 1a2b3c4] Move the importer"]
-    assert talk.told("done") == ["changed 1 file: b.py"]
+    assert talk.told("done") == ["last, Edit `/b.py` (message 8): ok", "changed 1 file: b.py"]
     assert "- Finished, not to be done again: [main 1a2b3c4] Move the importer" in to_markdown(talk.harvest())
 
 
@@ -120,8 +120,8 @@ def test_the_newest_calls_are_told_with_what_came_of_them_and_other_tools_are_co
     )
     assert talk.told("done") == [
         "2 reads, get_reservation 1 time, AskUserQuestion 1 time",
-        "last, web_fetch `https://a.example/x` (message 4): # Untitled / No content could be extracted from this page",
-        "last, Read `/a.py` (message 6): 80 lines",
+        "earlier, web_fetch `https://a.example/x` (message 4): # Untitled / No content could be extracted from this page",
+        "earlier, Read `/a.py` (message 6): 80 lines",
         "last, AskUserQuestion `How?` (message 10): the user answered: fix the issues",
         "changed 1 file: a.py",
     ]

@@ -174,7 +174,7 @@ class Material:
 
     def newest_calls(self) -> list[str]:
         """What was done last, with what came of it; told once."""
-        told = [] if self._calls_told else [f"Newest call: {row}" for row in self.facts.activity[-self.room.runs :]]
+        told = [] if self._calls_told else list(self.facts.activity[-self.room.runs :])
         self._calls_told = True
         return told
 

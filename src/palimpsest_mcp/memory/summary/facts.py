@@ -212,7 +212,7 @@ def facts_of(items: Sequence[Item], mask: Mask) -> SessionFacts:
         read=_read(calls, changed, mask),
         runs=runs_of(calls, mask),
         finished=todos_of(calls, mask).finished,
-        activity=newest_calls(calls, mask),
+        activity=tuple(f"{'Newest' if newest else 'Earlier'} call: {row}" for newest, row in newest_calls(calls, mask)),
         agents=_started(calls, _AGENTS, ("subagent_type", "agent_type", "agent"), mask),
         skills=_skills(calls, mask),
         items=len(items),
@@ -319,16 +319,17 @@ def _telling_line(text: str, line: str, mask: Mask) -> str:
     return one_line(line.strip(_RULES), MAX_LINE)
 
 
-def newest_calls(calls: Sequence[Call], mask: Mask, number: int = KEPT_ACTIVITY) -> tuple[str, ...]:
-    """The newest calls with their messages and a line of what came of each; checks, edits that worked and todo lists,
-    which are told elsewhere, are none of them."""
+def newest_calls(calls: Sequence[Call], mask: Mask, number: int = KEPT_ACTIVITY) -> list[tuple[bool, str]]:
+    """The newest calls with their messages and a line of what came of each, and whether it is the newest of all. Checks,
+    todo lists and edits that worked, but for one that is the newest call, are told elsewhere."""
     told: dict[tuple[str, str], Call] = {}
-    for call in calls:
-        if not (call.agent or is_todo_tool(call.tool) or is_thought(call) or _is_check(call) or _is_good_edit(call)):
+    own = [call for call in calls if not (call.agent or is_todo_tool(call.tool) or is_thought(call))]
+    for call in own:
+        if not (_is_check(call) or (_is_good_edit(call) and call is not own[-1])):
             key = call.tool, _given(call)
             told.pop(key, None)
             told[key] = call
-    return tuple(call_line(call, mask) for call in list(told.values())[-number:])
+    return [(call is own[-1], call_line(call, mask)) for call in list(told.values())[-number:]]
 
 
 def _is_good_edit(call: Call) -> bool:

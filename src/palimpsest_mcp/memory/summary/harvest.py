@@ -140,7 +140,7 @@ def _done(calls: Sequence[Call], errors: Sequence[ErrorMet], commits: Sequence[s
     told += [f"{tool or 'another tool'} {counted(times, 'time')}" for tool, times in others.most_common(MOST_TOOLS)]
     if told:
         yield ", ".join(told) + _failures(calls)
-    yield from (f"last, {one}" for one in newest_calls(calls, mask, MOST_LAST))
+    yield from (f"{'last' if newest else 'earlier'}, {one}" for newest, one in newest_calls(calls, mask, MOST_LAST))
     files = trail(calls).files
     if files:
         more = f" and {len(files) - MOST_FILES} more" if len(files) > MOST_FILES else ""
