@@ -110,3 +110,23 @@ def test_a_go_ahead_is_what_was_asked_last_with_what_it_answers() -> None:
     asked = "yeah, do it all (said to: Should I proceed with committing and tagging?); before it (message 9): minor, this"
     assert f"- Asked last (message 11): {asked}" in text
     assert "yeah, do it all" not in text.split("### Facts")[1]
+
+
+def test_errors_that_are_not_open_are_counted_by_what_became_of_them() -> None:
+    missing = "Error: no such file"
+    done = [
+        *call("r1", "Read", missing, file_path="/gone.txt"),
+        *call("r2", "Read", missing, file_path="/b.txt"),
+        *call("r3", "Read", "rows", file_path="/b.txt"),
+        *call("r4", "Bash", "cp: /o/d.json: No such file\nExit code: 1", command="cp $(npm root -g)/o/d.json ~/t/c.json"),
+        *call("r5", "Bash", "", command="mkdir -p ~/t && cp src/d.json ~/t/c.json"),
+    ]
+    text = to_markdown(handoff("task", [*SESSION, *done]))
+    assert "- 3 other errors: 2 seen to work later, 1 to which nothing came back." in text
+
+
+def test_one_error_that_two_commands_met_is_told_once_with_both() -> None:
+    error = "src/a.ts(1,2): error TS2305: no member EditorTheme\nCommand exited with code 2"
+    runs = [*call("r1", "Bash", error, command="npm run publish"), *call("r2", "Bash", error, command="npm run build")]
+    text = to_markdown(handoff("task", [*SESSION, *runs]))
+    assert text.count("error TS2305: no member EditorTheme (in: npm run publish; npm run build)") == 1

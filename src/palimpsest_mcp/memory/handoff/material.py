@@ -12,6 +12,7 @@ import msgspec
 from ...models.handoffs import Check, Choice, FileNote, Finding, Handoff
 from ...models.summaries import AnchoredSummary, ChangedFile, Decision, Said, SessionFacts, Step, step_words
 from ...models.text import counted
+from ..summary.errors_met import FAILS_OTHERWISE, LEFT_ALONE, RESOLUTIONS, WORKED
 from ..summary.facts import still_standing
 from ..summary.harvest import is_good, ran
 from ..summary.next_step import EDITED, LISTED
@@ -288,11 +289,21 @@ class Material:
 
     def errors(self, field: str) -> list[str]:
         """Not resolved, as far as a later result shows."""
-        open_ones = [one for one in self.summary.errors_encountered if not one.resolution]
-        kept = self.newest(field, open_ones, self.room.errors)
-        told = [f"Not seen resolved: {one.error}" + (f" (in: {one.where})" if one.where else "") for one in kept]
-        others = len(self.summary.errors_encountered) - len(open_ones)
-        return [*told, f"{counted(others, 'other error')}: seen to work later, or left behind."] if others else told
+        places: dict[str, dict[str, None]] = {}
+        for one in self.summary.errors_encountered:
+            if not one.resolution:
+                places.setdefault(one.error, {}).update({one.where: None} if one.where else {})
+        kept = self.newest(field, list(places.items()), self.room.errors)
+        told = [f"Not seen resolved: {error}" + (f" (in: {'; '.join(where)})" if where else "") for error, where in kept]
+        others = [one.resolution for one in self.summary.errors_encountered if one.resolution]
+        ends = [
+            ("seen to work later", sum(one in WORKED for one in others)),
+            ("failing with another error since", sum(one in FAILS_OTHERWISE for one in others)),
+            ("to which nothing came back", sum(one in LEFT_ALONE for one in others)),
+            ("settled as stated", sum(one not in RESOLUTIONS for one in others)),
+        ]
+        words = ", ".join(f"{number} {end}" for end, number in ends if number)
+        return [*told, f"{counted(len(others), 'other error')}: {words}."] if others else told
 
     def runs(self, field: str, *, good: bool | None = None) -> list[str]:
         """Checks with their outcome: all, those that went well, or the others."""
