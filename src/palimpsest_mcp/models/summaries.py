@@ -254,6 +254,8 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
     """Which message of the session called it, from 1."""
     clean: bool = False
     """Nothing in the output looks like an error."""
+    edited_since: int = 0
+    """How many files editing tools changed after it."""
 
 
 class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):

@@ -323,3 +323,10 @@ def test_an_error_of_a_compiler_is_gone_when_its_file_was_changed_and_another_ch
         "a later run of the same command shows no error",
     ]
     assert talk.told("open") == [UNANSWERED]
+
+
+def test_a_check_that_is_older_than_the_newest_edits_says_so() -> None:
+    talk = Talk().edit("/a.py").run("pytest -q", "12 passed in 1s").edit("/a.py").edit("/b.py").edit("/b.py")
+    assert "`pytest -q` went well (message 4, before later edits of 2 files): 12 passed in 1s" in talk.told("done")
+    talk.run("pytest -q", "12 passed in 1s")
+    assert "`pytest -q` went well (message 12): 12 passed in 1s" in talk.told("done")

@@ -282,7 +282,8 @@ def _started(calls: Sequence[Call], tools: re.Pattern[str], names: Sequence[str]
 def runs_of(calls: Sequence[Call], mask: Mask) -> tuple[Ran, ...]:
     """The newest run of each command that checks something, newest last."""
     found: dict[str, Ran] = {}
-    for call in calls:
+    rows: dict[str, int] = {}
+    for number, call in enumerate(calls):
         command = call.action.target
         if not (call.answered and _is_check(call)) or _COMMIT.search(command) or is_stopped(call):
             continue
@@ -297,7 +298,11 @@ def runs_of(calls: Sequence[Call], mask: Mask) -> tuple[Ran, ...]:
             message=call.place[0] + 1,
             clean=not shows_error(call),
         )
-    return tuple(found.values())[-KEPT_RUNS:]
+        rows[shown] = number
+    kept = list(found.items())[-KEPT_RUNS:]
+    return tuple(
+        msgspec.structs.replace(one, edited_since=len(changed_paths(calls[rows[shown] + 1 :]))) for shown, one in kept
+    )
 
 
 def still_standing(runs: Sequence[Ran], errors: Sequence[ErrorMet]) -> list[Ran]:

@@ -178,7 +178,9 @@ def ran(one: Ran) -> str:
     unsaid = "ran and shows no error" if one.clean else "ran, with no verdict"
     verdict = {True: "failed", False: "went well", None: unsaid}[one.failed]
     command = one.command.replace("`", "'")
-    when = f" (message {one.message})" if one.message else ""
+    since = f"before later edits of {counted(one.edited_since, 'file')}" if one.edited_since else ""
+    at = ", ".join(filter(None, (f"message {one.message}" if one.message else "", since)))
+    when = f" ({at})" if at else ""
     return f"`{command}` {verdict}{when}" + (f": {one.line}" if one.line else "")
 
 
