@@ -86,6 +86,24 @@ def test_a_new_request_after_a_report_is_no_decision() -> None:
     assert decisions(talk) == []
 
 
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    [
+        ("Could you please provide your user ID so I can look it up?", "Sure, my user ID is ivan_muller_7015."),
+        ("Could you please provide the reason for cancellation? The options are:\n1. Change of plan", "Change of plan."),
+        ("Wie lautet Ihre Kundennummer?", "Ja, 4711 ist es."),
+        ("Is there anything else? Let me know!", "Alright, thank you. Can you now find a flight? I leave on May 20."),
+    ],
+)
+def test_an_answer_that_only_gives_data_or_thanks_is_no_decision(asked: str, answer: str) -> None:
+    assert decisions(Talk().says(asked).says(answer, "user")) == []
+
+
+@pytest.mark.parametrize("asked", ["What is your preference: PDF or HTML?", "Shall I send your report to the team?", "Could you confirm your booking?"])
+def test_an_answer_to_a_choice_stays_a_decision(asked: str) -> None:
+    assert len(decisions(Talk().says(asked).says("yes, PDF", "user"))) == 1
+
+
 def test_secrets_in_decisions_are_masked() -> None:
     talk = Talk().says("Shall I use the key hunter2?").says("yes, take hunter2", "user")
     assert "hunter2" not in str(decisions(talk)) and "[redacted]" in str(decisions(talk))

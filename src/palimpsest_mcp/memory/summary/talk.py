@@ -96,6 +96,7 @@ def begins_with(kind: str) -> re.Pattern[str]:
 WRONG, NOT_WRONG = begins_with("wrong"), begins_with("calm")
 _AGREES, _UNDECIDED, _ANNOUNCES = map(begins_with, ("agrees", "unsure", "announces"))
 _INVITES = late("|".join(cue for table in _FEEDBACK for cue in table.get("invites", ())), re.IGNORECASE)
+_WANTS = late("|".join(cue for table in _FEEDBACK for cue in table.get("wants", ())), re.IGNORECASE)
 _UNDOES = late("|".join(cue for table in _FEEDBACK for cue in table.get("undoes", ())), re.IGNORECASE)
 _DECIDED = re.compile(
     rf"{_OWN}(?:i|we)(?:'ve|'ll|'m|'re| have| will| am| are)?(?: now| also| just| therefore| instead)? "
@@ -251,9 +252,19 @@ def _decides(text: str, before: str) -> bool:
         return False
     if is_undone(text) or (WRONG.match(text) and not NOT_WRONG.match(text)):
         return _tells(text)
-    if not _invites(before):
+    if not _invites(before) or _WANTS.search(_newest_question(before)) or _goes_on(text):
         return False
     return _agrees(text, before) or not (_tells(text) or text.endswith(("?", "？")))
+
+
+def _newest_question(text: str) -> str:
+    return next((part for part in reversed(sentences(text)) if part.endswith(("?", "？"))), "")
+
+
+def _goes_on(text: str) -> bool:
+    """Whether a message only thanks, and then asks for something new."""
+    parts = sentences(text)
+    return len(parts) > 1 and _ENDS.fullmatch(parts[0]) is not None and parts[1].endswith(("?", "？"))
 
 
 def _invites(text: str) -> bool:
