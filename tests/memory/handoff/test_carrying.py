@@ -96,7 +96,9 @@ def test_messages_that_came_after_the_first_request_are_all_counted() -> None:
 def test_the_boxes_of_a_plan_that_was_left_are_counted_as_in_the_summary() -> None:
     boxes = "# Plan\n- [x] read it\n- [ ] move it\n- [ ] test it\n"
     asked = [{"role": "user", "content": f"Now move the table of customer number {n}, please."} for n in range(4)]
-    text = to_markdown(handoff("task", [*SESSION, *call("t3", "Write", "ok", file_path="/p.md", content=boxes), *asked]))
+    text = to_markdown(
+        handoff("task", [*SESSION, *call("t3", "Write", "ok", file_path="/p.md", content=boxes), *asked])
+    )
     assert "- To do: 2 of 3 todos (list changed last in message 9: before the newest request)" in text
 
 
@@ -107,7 +109,9 @@ def test_a_go_ahead_is_what_was_asked_last_with_what_it_answers() -> None:
         {"role": "user", "content": "yeah, do it all"},
     ]
     text = to_markdown(handoff("task", [*SESSION, *release, *call("t4", "Bash", "ok", command="git tag v1")]))
-    asked = "yeah, do it all (said to: Should I proceed with committing and tagging?); before it (message 9): minor, this"
+    asked = (
+        "yeah, do it all (said to: Should I proceed with committing and tagging?); before it (message 9): minor, this"
+    )
     assert f"- Asked last (message 11): {asked}" in text
     assert "yeah, do it all" not in text.split("### Facts")[1]
 
@@ -118,7 +122,9 @@ def test_errors_that_are_not_open_are_counted_by_what_became_of_them() -> None:
         *call("r1", "Read", missing, file_path="/gone.txt"),
         *call("r2", "Read", missing, file_path="/b.txt"),
         *call("r3", "Read", "rows", file_path="/b.txt"),
-        *call("r4", "Bash", "cp: /o/d.json: No such file\nExit code: 1", command="cp $(npm root -g)/o/d.json ~/t/c.json"),
+        *call(
+            "r4", "Bash", "cp: /o/d.json: No such file\nExit code: 1", command="cp $(npm root -g)/o/d.json ~/t/c.json"
+        ),
         *call("r5", "Bash", "", command="mkdir -p ~/t && cp src/d.json ~/t/c.json"),
     ]
     text = to_markdown(handoff("task", [*SESSION, *done]))

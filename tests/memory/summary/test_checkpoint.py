@@ -120,7 +120,8 @@ def test_the_newest_calls_are_told_with_what_came_of_them_and_other_tools_are_co
     )
     assert talk.told("done") == [
         "2 reads, get_reservation 1 time, AskUserQuestion 1 time",
-        "earlier, web_fetch `https://a.example/x` (message 4): # Untitled / No content could be extracted from this page",
+        "earlier, web_fetch `https://a.example/x` (message 4): # Untitled / No content could be extracted from this "
+        "page",
         "earlier, Read `/a.py` (message 6): 80 lines",
         "last, AskUserQuestion `How?` (message 10): the user answered: fix the issues",
         "changed 1 file: a.py",

@@ -6,6 +6,7 @@ import pytest
 
 from palimpsest_mcp.hosts.detect import parse_value
 from palimpsest_mcp.memory.summary.facts import facts_of
+from palimpsest_mcp.memory.summary.fit import fit
 from palimpsest_mcp.models.summaries import SessionFacts
 
 from .test_checkpoint import Talk
@@ -90,7 +91,10 @@ def test_a_new_request_after_a_report_is_no_decision() -> None:
     ("asked", "answer"),
     [
         ("Could you please provide your user ID so I can look it up?", "Sure, my user ID is ivan_muller_7015."),
-        ("Could you please provide the reason for cancellation? The options are:\n1. Change of plan", "Change of plan."),
+        (
+            "Could you please provide the reason for cancellation? The options are:\n1. Change of plan",
+            "Change of plan.",
+        ),
         ("Wie lautet Ihre Kundennummer?", "Ja, 4711 ist es."),
         ("Is there anything else? Let me know!", "Alright, thank you. Can you now find a flight? I leave on May 20."),
     ],
@@ -99,9 +103,35 @@ def test_an_answer_that_only_gives_data_or_thanks_is_no_decision(asked: str, ans
     assert decisions(Talk().says(asked).says(answer, "user")) == []
 
 
-@pytest.mark.parametrize("asked", ["What is your preference: PDF or HTML?", "Shall I send your report to the team?", "Could you confirm your booking?"])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "What is your preference: PDF or HTML?",
+        "Shall I send your report to the team?",
+        "Could you confirm your booking?",
+    ],
+)
 def test_an_answer_to_a_choice_stays_a_decision(asked: str) -> None:
     assert len(decisions(Talk().says(asked).says("yes, PDF", "user"))) == 1
+
+
+def test_an_answer_whose_edits_were_written_anew_for_a_later_message_says_so() -> None:
+    def edit(talk: Talk, old: str, new: str) -> Talk:
+        return talk.call("Edit", file_path="/dark.json", old_string=old, new_string=new)
+
+    talk = Talk().says("Code and blocks are blue now.").says("no, the block should stay as is", "user")
+    edit(talk, 'code: "blue",\nblock: "blue"', 'code: "blue",\nblock: ""')
+    first = talk.says("Reverted!").says("#b5bd68 was the color of the block", "user").harvest()
+    assert decisions(talk) == [
+        ("User, message 3: no, the block should stay as is", "said to: Code and blocks are blue now.")
+    ]
+    edit(talk, 'code: "blue",', 'code: "red",')
+    assert "changed again" not in str(decisions(talk))
+    edit(talk, 'block: ""', 'block: "green"')
+    since = "said to: Code and blocks are blue now.; what was edited upon it was changed again by message 10"
+    assert decisions(talk) == [("User, message 3: no, the block should stay as is", since)]
+    kept = fit(first, talk.harvest(), len, 100_000)
+    assert [one.rationale for one in kept.decisions_made] == [since]
 
 
 def test_secrets_in_decisions_are_masked() -> None:

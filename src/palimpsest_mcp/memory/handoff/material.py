@@ -141,7 +141,9 @@ class Material:
             return self.task_words
         later = self.facts.came_since
         when = f" (message {self.facts.first.message}" if self.facts.first is not None else " ("
-        when += f"; {counted(later, 'message')} of the user came since, the newest request stands below)" if later else ")"
+        when += (
+            f"; {counted(later, 'message')} of the user came since, the newest request stands below)" if later else ")"
+        )
         when = "" if when == " ()" else when
         return f"{self.task_words}\n\nFirst asked{when}: {asked}" if self.task_words else asked
 
@@ -294,7 +296,9 @@ class Material:
             if not one.resolution:
                 places.setdefault(one.error, {}).update({one.where: None} if one.where else {})
         kept = self.newest(field, list(places.items()), self.room.errors)
-        told = [f"Not seen resolved: {error}" + (f" (in: {'; '.join(where)})" if where else "") for error, where in kept]
+        told = [
+            f"Not seen resolved: {error}" + (f" (in: {'; '.join(where)})" if where else "") for error, where in kept
+        ]
         others = [one.resolution for one in self.summary.errors_encountered if one.resolution]
         ends = [
             ("seen to work later", sum(one in WORKED for one in others)),

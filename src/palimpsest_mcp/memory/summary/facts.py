@@ -325,8 +325,8 @@ def _telling_line(text: str, line: str, mask: Mask) -> str:
 
 
 def newest_calls(calls: Sequence[Call], mask: Mask, number: int = KEPT_ACTIVITY) -> list[tuple[bool, str]]:
-    """The newest calls with their messages and a line of what came of each, and whether it is the newest of all. Checks,
-    todo lists and edits that worked, but for one that is the newest call, are told elsewhere."""
+    """The newest calls with their messages and a line of what came of each, and whether it is the newest of all.
+    Checks, todo lists and edits that worked, but for one that is the newest call, are told elsewhere."""
     told: dict[tuple[str, str], Call] = {}
     own = [call for call in calls if not (call.agent or is_todo_tool(call.tool) or is_thought(call))]
     for call in own:
