@@ -136,3 +136,13 @@ def test_one_error_that_two_commands_met_is_told_once_with_both() -> None:
     runs = [*call("r1", "Bash", error, command="npm run publish"), *call("r2", "Bash", error, command="npm run build")]
     text = to_markdown(handoff("task", [*SESSION, *runs]))
     assert text.count("error TS2305: no member EditorTheme (in: npm run publish; npm run build)") == 1
+
+
+def test_what_the_agent_said_before_the_newest_request_is_told_as_that() -> None:
+    asked = [
+        {"role": "assistant", "content": "Which coast shall it be?"},
+        {"role": "user", "content": "I am open to any destination on the West Coast, please."},
+        *call("t5", "search", "[]", origin="JFK"),
+    ]
+    text = to_markdown(handoff("task", [*SESSION, *asked]))
+    assert "- Agent, message 9, its newest, before the user's message 10: Which coast shall it be?" in text

@@ -128,7 +128,7 @@ def test_an_answer_whose_edits_were_written_anew_for_a_later_message_says_so() -
     edit(talk, 'code: "blue",', 'code: "red",')
     assert "changed again" not in str(decisions(talk))
     edit(talk, 'block: ""', 'block: "green"')
-    since = "said to: Code and blocks are blue now.; what was edited upon it was changed again by message 10"
+    since = "said to: Code and blocks are blue now.; what was edited upon it was changed again in message 10"
     assert decisions(talk) == [("User, message 3: no, the block should stay as is", since)]
     kept = fit(first, talk.harvest(), len, 100_000)
     assert [one.rationale for one in kept.decisions_made] == [since]
@@ -236,7 +236,8 @@ def test_a_plan_whose_steps_are_all_seen_done_is_not_what_comes_next() -> None:
     talk.edit("/flush-on-prompt.ts").edit("/flush-on-submit.ts").says("Now the close protocol:")
     talk.run("git status", "Changes not staged for commit:\n  modified: flush-on-prompt.ts")
     assert talk.told("next") == [
-        "go on with the request in message 1, and answer it; the agent said last: Now the close protocol:; "
+        "go on with the request in message 1, and answer it; before 1 call (it went well) the agent said: "
+        "Now the close protocol:; "
         "the last call for it: Bash `git status` (message 8): Changes not staged for commit: / modified: "
         "flush-on-prompt.ts; then commit the changed files"
     ]

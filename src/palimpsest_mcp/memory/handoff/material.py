@@ -191,7 +191,10 @@ class Material:
         said += [(one.message, 1, _by_agent(one, shown)) for one in reports]
         last = self.facts.last_said
         if last is not None and last.message not in {*self._told, *(one.message for one in reports)}:
+            newest = self.facts.go_ahead or (self.facts.requests[-1] if self.facts.requests else None)
             since = f", {self.facts.since_said}" if self.facts.since_said else ""
+            if newest is not None and newest.message > last.message:
+                since = f", before the user's message {newest.message}"
             said.append((last.message, 1, f"Agent, message {last.message}, its newest{since}: {last.text}"))
         first = self.facts.first
         quoted = {*self._told, *(one.message for one in requests)}

@@ -54,7 +54,7 @@ MOST_LAST = 3
 MAX_ASKED = 400
 """Characters of the newest request."""
 MAX_ANSWER = 80
-CHANGED_AGAIN = "; what was edited upon it was changed again by message "
+CHANGED_AGAIN = "; what was edited upon it was changed again in message "
 LEFT_PLAN = 3
 """After so many requests a plan file that nobody touched is not what comes next."""
 WENT_ON = 4

@@ -12,7 +12,7 @@ from ...models.text import counted
 from ...text.stem import stem
 from .calls import Call, is_check, strings
 from .errors_met import EDITS, is_look, programs, shows_error
-from .facts import call_line, is_thought, named_call
+from .facts import call_line, is_thought, named_call, since_said
 from .talk import (
     Mask,
     announced,
@@ -174,7 +174,9 @@ def _finish(items: Sequence[Item], since: Sequence[Call], asked: int, goal: str,
         last = one_line(call_line(since[-1], mask), MAX_CALL)
         said = newest_said(items, mask)
         words = (
-            "" if said is None or said.message <= asked else f"the agent said last: {one_line(said.text, MAX_SAID)}; "
+            ""
+            if said is None or said.message <= asked
+            else f"{since_said(said.message, since)} the agent said: {one_line(said.text, MAX_SAID)}; ".lstrip()
         )
         yield f"go on with {goal}, and answer it; {words}the last call for it: {last}"
     else:
