@@ -231,6 +231,16 @@ def test_what_was_changed_since_the_last_check_is_to_be_checked_and_a_refused_co
     )
 
 
+def test_an_edit_that_came_last_leaves_room_for_the_check_that_is_due() -> None:
+    talk = Talk().run("npm run check", CHECKED).says("Let me fix this:")
+    talk.edit("/src/theme.ts", "Successfully replaced text in /src/theme.ts. Changed 464 characters to 365. " * 3)
+    assert talk.told("next") == [
+        "go on with the request in message 1, and answer it; before 1 call (it went well) the agent said: Let me fix "
+        "this:; the last call for it: Edit `/src/theme.ts` (message 5), which went well; then check what was changed "
+        "since the last check (message 2)"
+    ]
+
+
 def test_a_plan_whose_steps_are_all_seen_done_is_not_what_comes_next() -> None:
     talk = Talk("Please make it flush").says("I'll do:\n1. flush on prompt\n2. flush on submit")
     talk.edit("/flush-on-prompt.ts").edit("/flush-on-submit.ts").says("Now the close protocol:")

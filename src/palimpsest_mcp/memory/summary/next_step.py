@@ -171,7 +171,8 @@ def _finish(items: Sequence[Item], since: Sequence[Call], asked: int, goal: str,
         more = f" and {len(left) - MOST_PARTS} more" if len(left) > MOST_PARTS else ""
         yield f"go on with {goal}: not seen done yet: {'; '.join(left[:MOST_PARTS])}{more}"
     elif since:
-        last = one_line(call_line(since[-1], mask), MAX_CALL)
+        edited = f"{named_call(since[-1], mask)}, which went well" if _is_edit(since[-1]) else ""
+        last = one_line(edited or call_line(since[-1], mask), MAX_CALL)
         said = newest_said(items, mask)
         words = (
             ""
