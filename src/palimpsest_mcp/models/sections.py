@@ -253,7 +253,7 @@ class Part(NamedTuple):
     more: tuple[str, ...] = ()
     """Further fields that stand in the same lines: the form has a tuple of all of them."""
     former: str = ""
-    """What an earlier version wrote where there was nothing."""
+    """What earlier versions wrote where there was nothing, a line each."""
     former_heading: str = ""
     """The heading of its own in files of an earlier version."""
 
@@ -329,7 +329,7 @@ class Layout:
                 kept, number = without_left_out(rows, self.left_out) if part.form.has_entries else (rows, 0)
                 if number:
                     left_out[part.field] = number
-                kept = [part.none if line and line == part.former else line for line in kept]
+                kept = [part.none if line and line in part.former.split("\n") else line for line in kept]
                 value = part.form.read(kept, part.none)
                 fields |= dict(zip((part.field, *part.more), value if part.more else (value,), strict=True))
         return Read(head, sections, {**fields, "notes": tuple(notes), "left_out": left_out})

@@ -254,6 +254,8 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
     """Which message of the session called it, from 1."""
     clean: bool = False
     """Nothing in the output looks like an error."""
+    edited_since: int = 0
+    """How many files editing tools changed after it."""
 
 
 class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -263,8 +265,10 @@ class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):
     """The first request."""
     requests: tuple[Said, ...] = ()
     """Of the user; short answers such as "ok" are none, unless there is nothing else."""
-    answered: int = 0
-    """How many of these requests before the newest the agent answered with a message that ended its turn."""
+    go_ahead: Said | None = None
+    """The user's newest message, where it is short and came after the newest request."""
+    came_since: int = 0
+    """How many messages of the user came after its first, short ones too."""
     replies: tuple[Said, ...] = ()
     """Short answers of the user to questions of the agent."""
     reports: tuple[Said, ...] = ()

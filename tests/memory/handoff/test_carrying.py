@@ -84,3 +84,65 @@ def test_a_handoff_of_an_earlier_version_opens_and_counts_as_whole(phase: Phase)
     assert absent_sections(old, read) == ()
     lost = absent_sections(text.replace("\n## Pointers", "\n## Links"), read)
     assert lost == ("Pointers, Not Duplication" if phase == "fork" else "Pointers",)
+
+
+def test_messages_that_came_after_the_first_request_are_all_counted() -> None:
+    asked = [{"role": "user", "content": f"Now move the table of customer number {n}, please."} for n in range(55)]
+    text = to_markdown(handoff("task", [*SESSION, *asked]))
+    assert "56 messages of the user came since" in text
+    assert "Answered" not in text
+
+
+def test_the_boxes_of_a_plan_that_was_left_are_counted_as_in_the_summary() -> None:
+    boxes = "# Plan\n- [x] read it\n- [ ] move it\n- [ ] test it\n"
+    asked = [{"role": "user", "content": f"Now move the table of customer number {n}, please."} for n in range(4)]
+    text = to_markdown(
+        handoff("task", [*SESSION, *call("t3", "Write", "ok", file_path="/p.md", content=boxes), *asked])
+    )
+    assert "- To do: 2 of 3 todos (list changed last in message 9: before the newest request)" in text
+
+
+def test_a_go_ahead_is_what_was_asked_last_with_what_it_answers() -> None:
+    release = [
+        {"role": "user", "content": "minor, this is a big change"},
+        {"role": "assistant", "content": "The version is bumped. Should I proceed with committing and tagging?"},
+        {"role": "user", "content": "yeah, do it all"},
+    ]
+    text = to_markdown(handoff("task", [*SESSION, *release, *call("t4", "Bash", "ok", command="git tag v1")]))
+    asked = (
+        "yeah, do it all (said to: Should I proceed with committing and tagging?); before it (message 9): minor, this"
+    )
+    assert f"- Asked last (message 11): {asked}" in text
+    assert "yeah, do it all" not in text.split("### Facts")[1]
+
+
+def test_errors_that_are_not_open_are_counted_by_what_became_of_them() -> None:
+    missing = "Error: no such file"
+    done = [
+        *call("r1", "Read", missing, file_path="/gone.txt"),
+        *call("r2", "Read", missing, file_path="/b.txt"),
+        *call("r3", "Read", "rows", file_path="/b.txt"),
+        *call(
+            "r4", "Bash", "cp: /o/d.json: No such file\nExit code: 1", command="cp $(npm root -g)/o/d.json ~/t/c.json"
+        ),
+        *call("r5", "Bash", "", command="mkdir -p ~/t && cp src/d.json ~/t/c.json"),
+    ]
+    text = to_markdown(handoff("task", [*SESSION, *done]))
+    assert "- 3 other errors: 2 seen to work later, 1 to which nothing came back." in text
+
+
+def test_one_error_that_two_commands_met_is_told_once_with_both() -> None:
+    error = "src/a.ts(1,2): error TS2305: no member EditorTheme\nCommand exited with code 2"
+    runs = [*call("r1", "Bash", error, command="npm run publish"), *call("r2", "Bash", error, command="npm run build")]
+    text = to_markdown(handoff("task", [*SESSION, *runs]))
+    assert text.count("error TS2305: no member EditorTheme (in: npm run publish; npm run build)") == 1
+
+
+def test_what_the_agent_said_before_the_newest_request_is_told_as_that() -> None:
+    asked = [
+        {"role": "assistant", "content": "Which coast shall it be?"},
+        {"role": "user", "content": "I am open to any destination on the West Coast, please."},
+        *call("t5", "search", "[]", origin="JFK"),
+    ]
+    text = to_markdown(handoff("task", [*SESSION, *asked]))
+    assert "- Agent, message 9, its newest, before the user's message 10: Which coast shall it be?" in text

@@ -64,7 +64,7 @@ def test_only_the_newest_request_counts_and_what_was_committed_before_it_is_fini
     talk.says("Now move the exporter as well", "user").edit("/b.py")
     assert talk.told("asked") == ["message 7: Now move the exporter as well"]
     assert talk.told("finished") == ["[main 1a2b3c4] Move the importer"]
-    assert talk.told("done") == ["changed 1 file: b.py"]
+    assert talk.told("done") == ["last, Edit `/b.py` (message 8): ok", "changed 1 file: b.py"]
     assert "- Finished, not to be done again: [main 1a2b3c4] Move the importer" in to_markdown(talk.harvest())
 
 
@@ -120,8 +120,9 @@ def test_the_newest_calls_are_told_with_what_came_of_them_and_other_tools_are_co
     )
     assert talk.told("done") == [
         "2 reads, get_reservation 1 time, AskUserQuestion 1 time",
-        "last, web_fetch `https://a.example/x` (message 4): # Untitled / No content could be extracted from this page",
-        "last, Read `/a.py` (message 6): 80 lines",
+        "earlier, web_fetch `https://a.example/x` (message 4): # Untitled / No content could be extracted from this "
+        "page",
+        "earlier, Read `/a.py` (message 6): 80 lines",
         "last, AskUserQuestion `How?` (message 10): the user answered: fix the issues",
         "changed 1 file: a.py",
     ]
@@ -263,7 +264,11 @@ def test_a_request_that_nobody_answered_is_what_comes_next() -> None:
 
 def test_a_short_answer_stands_beside_the_request() -> None:
     talk = Talk().says("Shall I push it to the server?").says("yes, do it", "user")
-    assert talk.told("asked") == ["message 1: Move the importer to Postgres; then message 3: yes, do it"]
+    assert talk.told("asked") == [
+        "message 3: yes, do it (said to: Shall I push it to the server?); before it, message 1: Move the importer to "
+        "Postgres"
+    ]
+    assert talk.run("git push", "ok").told("open") == ["the go-ahead in message 3 is not answered yet"]
 
 
 def test_it_is_written_anew_and_never_kept_from_an_earlier_pass() -> None:
@@ -319,3 +324,10 @@ def test_an_error_of_a_compiler_is_gone_when_its_file_was_changed_and_another_ch
         "a later run of the same command shows no error",
     ]
     assert talk.told("open") == [UNANSWERED]
+
+
+def test_a_check_that_is_older_than_the_newest_edits_says_so() -> None:
+    talk = Talk().edit("/a.py").run("pytest -q", "12 passed in 1s").edit("/a.py").edit("/b.py").edit("/b.py")
+    assert "`pytest -q` went well (message 4, before later edits of 2 files): 12 passed in 1s" in talk.told("done")
+    talk.run("pytest -q", "12 passed in 1s")
+    assert "`pytest -q` went well (message 12): 12 passed in 1s" in talk.told("done")

@@ -227,3 +227,10 @@ def test_a_newer_format_is_refused() -> None:
     text = to_markdown(AnchoredSummary()).replace("format 1;", "format 2;")
     with pytest.raises(StoreNewer):
         from_markdown(text)
+
+
+@pytest.mark.parametrize("said", ["None was stated.", "No blockers and no open questions."])
+def test_what_earlier_versions_wrote_where_nothing_is_open_is_no_blocker(said: str) -> None:
+    text = to_markdown(AnchoredSummary(session="s1"))
+    assert "None was stated; the checkpoint has what is open." in text
+    assert from_markdown(text.replace("None was stated; the checkpoint has what is open.", said)).blockers == ()

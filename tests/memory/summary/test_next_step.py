@@ -6,6 +6,7 @@ import pytest
 
 from palimpsest_mcp.hosts.detect import parse_value
 from palimpsest_mcp.memory.summary.facts import facts_of
+from palimpsest_mcp.memory.summary.fit import fit
 from palimpsest_mcp.models.summaries import SessionFacts
 
 from .test_checkpoint import Talk
@@ -84,6 +85,53 @@ def test_what_settles_nothing_is_no_decision(text: str) -> None:
 def test_a_new_request_after_a_report_is_no_decision() -> None:
     talk = Talk().says("The importer is moved.").says("ok, now move the exporter to Postgres as well", "user")
     assert decisions(talk) == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    [
+        ("Could you please provide your user ID so I can look it up?", "Sure, my user ID is ivan_muller_7015."),
+        (
+            "Could you please provide the reason for cancellation? The options are:\n1. Change of plan",
+            "Change of plan.",
+        ),
+        ("Wie lautet Ihre Kundennummer?", "Ja, 4711 ist es."),
+        ("Is there anything else? Let me know!", "Alright, thank you. Can you now find a flight? I leave on May 20."),
+    ],
+)
+def test_an_answer_that_only_gives_data_or_thanks_is_no_decision(asked: str, answer: str) -> None:
+    assert decisions(Talk().says(asked).says(answer, "user")) == []
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "What is your preference: PDF or HTML?",
+        "Shall I send your report to the team?",
+        "Could you confirm your booking?",
+    ],
+)
+def test_an_answer_to_a_choice_stays_a_decision(asked: str) -> None:
+    assert len(decisions(Talk().says(asked).says("yes, PDF", "user"))) == 1
+
+
+def test_an_answer_whose_edits_were_written_anew_for_a_later_message_says_so() -> None:
+    def edit(talk: Talk, old: str, new: str) -> Talk:
+        return talk.call("Edit", file_path="/dark.json", old_string=old, new_string=new)
+
+    talk = Talk().says("Code and blocks are blue now.").says("no, the block should stay as is", "user")
+    edit(talk, 'code: "blue",\nblock: "blue"', 'code: "blue",\nblock: ""')
+    first = talk.says("Reverted!").says("#b5bd68 was the color of the block", "user").harvest()
+    assert decisions(talk) == [
+        ("User, message 3: no, the block should stay as is", "said to: Code and blocks are blue now.")
+    ]
+    edit(talk, 'code: "blue",', 'code: "red",')
+    assert "changed again" not in str(decisions(talk))
+    edit(talk, 'block: ""', 'block: "green"')
+    since = "said to: Code and blocks are blue now.; what was edited upon it was changed again in message 10"
+    assert decisions(talk) == [("User, message 3: no, the block should stay as is", since)]
+    kept = fit(first, talk.harvest(), len, 100_000)
+    assert [one.rationale for one in kept.decisions_made] == [since]
 
 
 def test_secrets_in_decisions_are_masked() -> None:
@@ -165,6 +213,7 @@ def test_steps_of_a_plan_that_were_made_are_not_named_again() -> None:
 def test_a_turn_that_was_broken_off_and_continued_is_still_open() -> None:
     talk = Talk().says("I look at the importer now.").says("continue", "user").run("ls", "a")
     assert talk.told("open") == ["the request in message 1 is not answered yet"]
+    assert talk.told("asked")[0].startswith("message 3: continue (said to: I look at the importer now.); before it")
 
 
 def test_what_hosts_show_of_a_users_own_shell_takes_nobodys_turn() -> None:
@@ -182,12 +231,23 @@ def test_what_was_changed_since_the_last_check_is_to_be_checked_and_a_refused_co
     )
 
 
+def test_an_edit_that_came_last_leaves_room_for_the_check_that_is_due() -> None:
+    talk = Talk().run("npm run check", CHECKED).says("Let me fix this:")
+    talk.edit("/src/theme.ts", "Successfully replaced text in /src/theme.ts. Changed 464 characters to 365. " * 3)
+    assert talk.told("next") == [
+        "go on with the request in message 1, and answer it; before 1 call (it went well) the agent said: Let me fix "
+        "this:; the last call for it: Edit `/src/theme.ts` (message 5), which went well; then check what was changed "
+        "since the last check (message 2)"
+    ]
+
+
 def test_a_plan_whose_steps_are_all_seen_done_is_not_what_comes_next() -> None:
     talk = Talk("Please make it flush").says("I'll do:\n1. flush on prompt\n2. flush on submit")
     talk.edit("/flush-on-prompt.ts").edit("/flush-on-submit.ts").says("Now the close protocol:")
     talk.run("git status", "Changes not staged for commit:\n  modified: flush-on-prompt.ts")
     assert talk.told("next") == [
-        "go on with the request in message 1, and answer it; the agent said last: Now the close protocol:; "
+        "go on with the request in message 1, and answer it; before 1 call (it went well) the agent said: "
+        "Now the close protocol:; "
         "the last call for it: Bash `git status` (message 8): Changes not staged for commit: / modified: "
         "flush-on-prompt.ts; then commit the changed files"
     ]

@@ -43,6 +43,8 @@ def standing(items: Sequence[Item]) -> list[str]:
         "Fact: production runs in eu-west-3, not in eu-west-1.",
         "invalid themes must NEVER explode",
         "omg use rgb values in the themes, no rgb indices!",
+        "If more than $100 of it will be wasted, please use my gift card and credit card instead.",
+        "If it takes longer than 20 minutes, stop and tell me.",
         "Ab jetzt keine neuen Abhängigkeiten ohne Rückfrage.",
         "Bitte die Datei config/prod.yaml nicht anfassen!",
         "Ne touche jamais au dossier legacy/.",
@@ -303,3 +305,16 @@ def test_what_is_asked_of_one_thing_once_is_no_order(text: str) -> None:
 def test_a_polite_question_that_asks_to_keep_something_is_an_order_word_for_word() -> None:
     text = "btw, can we make it so we keep the old code around for reference?"
     assert [one.text for one in harvest(said(text), str).standing_orders] == [text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "should be dimmer, don't modify the theme, look into the footer sources",
+        "if more than 3 users log in, the server crashes",
+        "if it is over 20 lines now, that is fine",
+        "please use my gift card",
+    ],
+)
+def test_an_errand_and_what_only_tells_of_a_case_are_no_orders(text: str) -> None:
+    assert standing(said(text)) == []

@@ -12,9 +12,10 @@ import msgspec
 from ...models.handoffs import Check, Choice, FileNote, Finding, Handoff
 from ...models.summaries import AnchoredSummary, ChangedFile, Decision, Said, SessionFacts, Step, step_words
 from ...models.text import counted
+from ..summary.errors_met import FAILS_OTHERWISE, LEFT_ALONE, RESOLUTIONS, WORKED
 from ..summary.facts import still_standing
 from ..summary.harvest import is_good, ran
-from ..summary.next_step import EDITED
+from ..summary.next_step import EDITED, LISTED
 from ..summary.talk import CUT
 
 MARK = "…/"
@@ -138,9 +139,11 @@ class Material:
         self._task_told = bool(asked)
         if not asked or _same(asked, self.task_words):
             return self.task_words
-        later = sum(1 for one in self.facts.requests if not self._is_intent(one))
+        later = self.facts.came_since
         when = f" (message {self.facts.first.message}" if self.facts.first is not None else " ("
-        when += f"; {counted(later, 'request')} came since, the newest stands below)" if later else ")"
+        when += (
+            f"; {counted(later, 'message')} of the user came since, the newest request stands below)" if later else ")"
+        )
         when = "" if when == " ()" else when
         return f"{self.task_words}\n\nFirst asked{when}: {asked}" if self.task_words else asked
 
@@ -160,8 +163,13 @@ class Material:
                 words = "its standing order"
             elif self._is_intent(requests[-1]):
                 words = "the task above"
-            asked = f"Asked last (message {requests[-1].message}): {words}"
-            return [asked]
+            newest = self.facts.go_ahead
+            if newest is None:
+                return [f"Asked last (message {requests[-1].message}): {words}"]
+            self._told.add(newest.message)
+            about = f" (said to: {newest.about})" if newest.about else ""
+            said = f"Asked last (message {newest.message}): {newest.text}{about}"
+            return [f"{said}; before it (message {requests[-1].message}): {words}"]
         if reports:
             self._told.add(reports[-1].message)
             return [f"Reported last (message {reports[-1].message}): {reports[-1].text}"]
@@ -169,7 +177,7 @@ class Material:
 
     def newest_calls(self) -> list[str]:
         """What was done last, with what came of it; told once."""
-        told = [] if self._calls_told else [f"Newest call: {row}" for row in self.facts.activity[-self.room.runs :]]
+        told = [] if self._calls_told else list(self.facts.activity[-self.room.runs :])
         self._calls_told = True
         return told
 
@@ -183,7 +191,10 @@ class Material:
         said += [(one.message, 1, _by_agent(one, shown)) for one in reports]
         last = self.facts.last_said
         if last is not None and last.message not in {*self._told, *(one.message for one in reports)}:
+            newest = self.facts.go_ahead or (self.facts.requests[-1] if self.facts.requests else None)
             since = f", {self.facts.since_said}" if self.facts.since_said else ""
+            if newest is not None and newest.message > last.message:
+                since = f", before the user's message {newest.message}"
             said.append((last.message, 1, f"Agent, message {last.message}, its newest{since}: {last.text}"))
         first = self.facts.first
         quoted = {*self._told, *(one.message for one in requests)}
@@ -283,11 +294,23 @@ class Material:
 
     def errors(self, field: str) -> list[str]:
         """Not resolved, as far as a later result shows."""
-        open_ones = [one for one in self.summary.errors_encountered if not one.resolution]
-        kept = self.newest(field, open_ones, self.room.errors)
-        told = [f"Not seen resolved: {one.error}" + (f" (in: {one.where})" if one.where else "") for one in kept]
-        others = len(self.summary.errors_encountered) - len(open_ones)
-        return [*told, f"{counted(others, 'other error')}: seen to work later, or left behind."] if others else told
+        places: dict[str, dict[str, None]] = {}
+        for one in self.summary.errors_encountered:
+            if not one.resolution:
+                places.setdefault(one.error, {}).update({one.where: None} if one.where else {})
+        kept = self.newest(field, list(places.items()), self.room.errors)
+        told = [
+            f"Not seen resolved: {error}" + (f" (in: {'; '.join(where)})" if where else "") for error, where in kept
+        ]
+        others = [one.resolution for one in self.summary.errors_encountered if one.resolution]
+        ends = [
+            ("seen to work later", sum(one in WORKED for one in others)),
+            ("failing with another error since", sum(one in FAILS_OTHERWISE for one in others)),
+            ("to which nothing came back", sum(one in LEFT_ALONE for one in others)),
+            ("settled as stated", sum(one not in RESOLUTIONS for one in others)),
+        ]
+        words = ", ".join(f"{number} {end}" for end, number in ends if number)
+        return [*told, f"{counted(len(others), 'other error')}: {words}."] if others else told
 
     def runs(self, field: str, *, good: bool | None = None) -> list[str]:
         """Checks with their outcome: all, those that went well, or the others."""
@@ -296,11 +319,6 @@ class Material:
         told = [one for one in runs if not (one.failed and one.line in errors)]
         told = [one for one in told if good is None or is_good(one) == good]
         return [ran(one) for one in self.newest(field, told, self.room.runs)]
-
-    def answered(self) -> list[str]:
-        """How many requests before the newest were answered."""
-        number = self.facts.answered
-        return [f"Answered: {counted(number, 'request')} before the newest."] if number else []
 
     def unsaved(self) -> list[str]:
         """Files that were edited since the last commit."""
@@ -315,7 +333,10 @@ class Material:
         return self.newest(field, self.facts.finished, self.room.todos)
 
     def remaining(self) -> list[str]:
-        return [*self.summary.next_steps, *(todo.text for todo in self.summary.todos if not todo.in_progress)]
+        """Steps that were stated, and open todos; of a plan that was left and is only counted, how many."""
+        open_ones = [todo.text for todo in self.summary.todos if not todo.in_progress]
+        counted_ones = [one.text for one in self.summary.checkpoint if one.kind == "open" and LISTED in one.text]
+        return [*self.summary.next_steps, *(open_ones or ([] if self.summary.todos else counted_ones))]
 
     def context(self) -> list[str]:
         return list(self.summary.technical_context)

@@ -56,6 +56,8 @@ _IN_FILE = re.compile(r"^(?:[./]*)([\w@./-]+\.\w{1,6})(?:\(\d+,\d+\)|:\d+)")
 """How compilers and linters begin the line of an error: with its file and place."""
 _FOLDER = re.compile(r"^\s*cd \S+\s*&&\s*")
 _SEGMENT = late(r"&&|\|\||[;\n]")
+_INSERTED = late(r"\$\([^()]*\)[\w./-]*")
+"""What a shell puts in the place of a command: neither words nor names that a program is given."""
 _PROGRAM = late(r"^\s*(?:\w+=\S* )*(?:sudo |time |npx (?:-y )?|uv run |poetry run )?([\w./-]+)(.*)$", re.DOTALL)
 _SUBCOMMAND = late(r"^[a-z][\w:-]*$")
 _NO_PROGRAMS = frozenset(["cd", "echo", "export", "source", "set", "true", "printf", "sleep", "env"])
@@ -81,9 +83,12 @@ LEFT = "the user asked for something else since, and nothing came back to it"
 PROGRAM = "a later run of the same program on it went well"
 PASSED = "later checks of the whole went well"
 CHECKED = "its file was changed since, and a later check does not show it"
-RESOLUTIONS = frozenset(
-    (*GONE.values(), OTHERWISE, BELOW, OTHERS, OTHER_CALLS, ELSEWHERE, LOOKED, PROBED, LEFT, CHECKED, PROGRAM, PASSED)
-)
+WORKED = frozenset((*GONE.values(), OTHERWISE, BELOW, ELSEWHERE, CHECKED, PROGRAM, PASSED))
+"""A later result shows that the error is gone."""
+FAILS_OTHERWISE = frozenset((OTHERS, OTHER_CALLS))
+LEFT_ALONE = frozenset((LOOKED, PROBED, LEFT))
+"""Nothing came back to it."""
+RESOLUTIONS = WORKED | FAILS_OTHERWISE | LEFT_ALONE
 """What code says of a resolved error; everything else is somebody's word."""
 
 
@@ -220,7 +225,7 @@ def _left_behind(call: Call, asked: Sequence[int], later: int) -> str:
 def programs(command: str) -> dict[str, frozenset[str]]:
     """What a command line runs, in order: programs with their subcommand, each with the paths and names it is given."""
     found: dict[str, frozenset[str]] = {}
-    for segment in _SEGMENT.split(unquoted(command[:MAX_LOOKED_AT])):
+    for segment in _SEGMENT.split(_INSERTED.sub("$", unquoted(command[:MAX_LOOKED_AT]))):
         match = _PROGRAM.match(segment.partition("|")[0])
         name = posixpath.basename(match[1]) if match else ""
         if not match or not name or name in _NO_PROGRAMS:

@@ -6,7 +6,7 @@ import json
 import posixpath
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice, pairwise
+from itertools import islice
 from typing import Any, cast
 
 import msgspec
@@ -23,16 +23,17 @@ from .talk import (
     asks,
     ended_in,
     ends_of,
-    ends_of_turns,
     first_request,
-    has_last_word,
+    go_ahead_of,
     is_unanswered,
     newest_said,
+    not_answered,
     one_line,
     open_questions,
     replies_of,
     reports_of,
     requests_of,
+    spoken,
 )
 from .todos import is_todo_tool, todos_of
 from .trail import changed_paths, edits_of, trail
@@ -194,28 +195,24 @@ def facts_of(items: Sequence[Item], mask: Mask) -> SessionFacts:
     calls = calls_of(items)
     changed = {one.path for one in trail(calls).files}
     requests = requests_of(items, mask)
-    ends = ends_of_turns(items)
-    answered = sum(any(one.message < end < after.message for end in ends) for one, after in pairwise(requests))
-    asked = () if has_last_word(items) or ended_in(items) else requests[-1:]
-    pending = tuple(
-        f"The user's question in message {one.message} is not answered yet." for one in asked if asks(one.text)
-    )
+    pending = not_answered(items, mask) if requests and asks(requests[-1].text) else ""
     return SessionFacts(
         first=first_request(items, mask),
         requests=requests,
-        answered=answered,
+        go_ahead=go_ahead_of(items, mask),
+        came_since=max(0, sum(1 for _ in spoken(items, "user")) - 1),
         replies=replies_of(items, mask),
         reports=tuple(_outdated(one, calls, requests, mask) for one in reports_of(items, calls, mask)),
         last_said=(said := newest_said(items, mask)),
         since_said=since_said(said.message, calls) if said is not None else "",
-        questions=(*pending, *open_questions(items, mask)),
+        questions=(*([f"The user's {pending}."] if pending else []), *open_questions(items, mask)),
         unanswered=is_unanswered(items) and not ended_in(items),
         lines={mask(path): words for path, words in line_ranges(calls).items()},
         changed=tuple(map(mask, changed_paths(calls))),
         read=_read(calls, changed, mask),
         runs=runs_of(calls, mask),
         finished=todos_of(calls, mask).finished,
-        activity=newest_calls(calls, mask),
+        activity=tuple(f"{'Newest' if newest else 'Earlier'} call: {row}" for newest, row in newest_calls(calls, mask)),
         agents=_started(calls, _AGENTS, ("subagent_type", "agent_type", "agent"), mask),
         skills=_skills(calls, mask),
         items=len(items),
@@ -285,7 +282,8 @@ def _started(calls: Sequence[Call], tools: re.Pattern[str], names: Sequence[str]
 def runs_of(calls: Sequence[Call], mask: Mask) -> tuple[Ran, ...]:
     """The newest run of each command that checks something, newest last."""
     found: dict[str, Ran] = {}
-    for call in calls:
+    rows: dict[str, int] = {}
+    for number, call in enumerate(calls):
         command = call.action.target
         if not (call.answered and _is_check(call)) or _COMMIT.search(command) or is_stopped(call):
             continue
@@ -300,7 +298,11 @@ def runs_of(calls: Sequence[Call], mask: Mask) -> tuple[Ran, ...]:
             message=call.place[0] + 1,
             clean=not shows_error(call),
         )
-    return tuple(found.values())[-KEPT_RUNS:]
+        rows[shown] = number
+    kept = list(found.items())[-KEPT_RUNS:]
+    return tuple(
+        msgspec.structs.replace(one, edited_since=len(changed_paths(calls[rows[shown] + 1 :]))) for shown, one in kept
+    )
 
 
 def still_standing(runs: Sequence[Ran], errors: Sequence[ErrorMet]) -> list[Ran]:
@@ -322,16 +324,17 @@ def _telling_line(text: str, line: str, mask: Mask) -> str:
     return one_line(line.strip(_RULES), MAX_LINE)
 
 
-def newest_calls(calls: Sequence[Call], mask: Mask, number: int = KEPT_ACTIVITY) -> tuple[str, ...]:
-    """The newest calls with their messages and a line of what came of each; checks, edits that worked and todo lists,
-    which are told elsewhere, are none of them."""
+def newest_calls(calls: Sequence[Call], mask: Mask, number: int = KEPT_ACTIVITY) -> list[tuple[bool, str]]:
+    """The newest calls with their messages and a line of what came of each, and whether it is the newest of all.
+    Checks, todo lists and edits that worked, but for one that is the newest call, are told elsewhere."""
     told: dict[tuple[str, str], Call] = {}
-    for call in calls:
-        if not (call.agent or is_todo_tool(call.tool) or is_thought(call) or _is_check(call) or _is_good_edit(call)):
+    own = [call for call in calls if not (call.agent or is_todo_tool(call.tool) or is_thought(call))]
+    for call in own:
+        if not (_is_check(call) or (_is_good_edit(call) and call is not own[-1])):
             key = call.tool, _given(call)
             told.pop(key, None)
             told[key] = call
-    return tuple(call_line(call, mask) for call in list(told.values())[-number:])
+    return [(call is own[-1], call_line(call, mask)) for call in list(told.values())[-number:]]
 
 
 def _is_good_edit(call: Call) -> bool:
@@ -373,7 +376,7 @@ def _came(call: Call, mask: Mask) -> str:
         return one_line(f"{counted(entries, 'entry')}, beginning with {text.lstrip()[1:].lstrip()}", MAX_LINE)
     rows = [row.strip() for row in text.splitlines() if any(map(str.isalnum, row))]
     if len(rows) <= FEW_ROWS:
-        return one_line(" / ".join(rows), MAX_LINE) if rows else "no output"
+        return one_line(" / ".join(rows) or text.strip(), MAX_LINE) or "no output"
     if call.action.verb == "read" and "://" not in call.action.target:
         return counted(len(rows), "line")
     outcome = outcome_of(call.text).line if call.action.verb == "run" else ""

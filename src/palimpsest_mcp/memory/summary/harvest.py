@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from itertools import takewhile
 
+import msgspec
+
 from ...models.items import Item
 from ...models.summaries import AnchoredSummary, ChangedFile, Decision, ErrorMet, Point, PointKind, Ran, Said
 from ...models.text import counted
@@ -15,27 +17,26 @@ from .calls import BY_USER, Call, calls_of, strings, unquoted
 from .errors_met import EDITS, errors_met, met_error, programs, was_not_made
 from .facts import newest_calls, runs_of, since_said, still_standing
 from .merge import arranged
-from .next_step import next_step, uncommitted
+from .next_step import LISTED, next_step, uncommitted
 from .orders import orders_of, rejected
 from .talk import (
     BEFORE,
     Mask,
     answers_of,
-    asks,
     decisions_of,
-    ended_in,
-    has_last_word,
+    go_ahead_of,
     heard,
     intent_of,
     last_said,
     newest_said,
+    not_answered,
     one_line,
     open_questions,
     requests_of,
     spoken,
 )
 from .todos import Todos, is_todo_tool, todos_of
-from .trail import trail
+from .trail import edits_of, trail
 
 # Where the task stands: the newest request, what was done for it, what failed, is open and comes next: by outcomes.
 
@@ -53,6 +54,7 @@ MOST_LAST = 3
 MAX_ASKED = 400
 """Characters of the newest request."""
 MAX_ANSWER = 80
+CHANGED_AGAIN = "; what was edited upon it was changed again in message "
 LEFT_PLAN = 3
 """After so many requests a plan file that nobody touched is not what comes next."""
 WENT_ON = 4
@@ -98,7 +100,12 @@ def checkpoint(
 
 
 def _asked(asked: Said, items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> str:
-    """The newest request, and a short answer such as "yes, do it" that came after it, to a question of a tool too."""
+    """A short answer such as "yes, do it" that came after the newest request, and the request; or the request with an
+    answer to a question of a tool."""
+    if (go_ahead := go_ahead_of(items, mask)) is not None:
+        about = f" (said to: {go_ahead.about})" if go_ahead.about else ""
+        words = f"message {go_ahead.message}: {one_line(go_ahead.text, MAX_ANSWER)}{about}"
+        return f"{words}; before it, message {asked.message}: {one_line(asked.text, MAX_ASKED)}"
     row, words, _ = list(heard(items, calls, mask))[-1]
     then = f"; then message {row}: {one_line(words, MAX_ANSWER)}" if row > asked.message else ""
     return f"message {asked.message}: {one_line(asked.text, MAX_ASKED)}{then}"
@@ -117,11 +124,11 @@ def _open(
     if todos.total > todos.done:
         old = "" if todos.message >= asked.message else ": before the newest request"
         left = todos.total - todos.done
-        yield f"{left} of {counted(todos.total, 'todo')} (list changed last in message {todos.message}{old})"
+        yield f"{left} of {counted(todos.total, 'todo')}{LISTED}{todos.message}{old})"
     if files := uncommitted(calls, mask):
         yield files
-    if not (has_last_word(items) or ended_in(items)):
-        yield f"the {'question' if asks(asked.text) else 'request'} in message {asked.message} is not answered yet"
+    if words := not_answered(items, mask):
+        yield f"the {words}"
 
 
 def _done(calls: Sequence[Call], errors: Sequence[ErrorMet], commits: Sequence[str], mask: Mask) -> Iterator[str]:
@@ -136,7 +143,7 @@ def _done(calls: Sequence[Call], errors: Sequence[ErrorMet], commits: Sequence[s
     told += [f"{tool or 'another tool'} {counted(times, 'time')}" for tool, times in others.most_common(MOST_TOOLS)]
     if told:
         yield ", ".join(told) + _failures(calls)
-    yield from (f"last, {one}" for one in newest_calls(calls, mask, MOST_LAST))
+    yield from (f"{'last' if newest else 'earlier'}, {one}" for newest, one in newest_calls(calls, mask, MOST_LAST))
     files = trail(calls).files
     if files:
         more = f" and {len(files) - MOST_FILES} more" if len(files) > MOST_FILES else ""
@@ -174,7 +181,9 @@ def ran(one: Ran) -> str:
     unsaid = "ran and shows no error" if one.clean else "ran, with no verdict"
     verdict = {True: "failed", False: "went well", None: unsaid}[one.failed]
     command = one.command.replace("`", "'")
-    when = f" (message {one.message})" if one.message else ""
+    since = f"before later edits of {counted(one.edited_since, 'file')}" if one.edited_since else ""
+    at = ", ".join(filter(None, (f"message {one.message}" if one.message else "", since)))
+    when = f" ({at})" if at else ""
     return f"`{command}` {verdict}{when}" + (f": {one.line}" if one.line else "")
 
 
@@ -302,10 +311,52 @@ def harvest(
 def _decided(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> tuple[Decision, ...]:
     """What the agent stated as its decisions, struck where the user rejected it, and what the user answered, in the
     order in which it was said; an answer that struck one stands there."""
-    both = sorted([*decisions_of(items, mask), *answers_of(items, calls, mask)], key=lambda pair: pair[0])
+    heard_at = [item.position[0] for item, _ in spoken(items, "user")]
+    answers = [(row, _with_edits_since(row, one, calls, heard_at)) for row, one in answers_of(items, calls, mask)]
+    both = sorted([*decisions_of(items, mask), *answers], key=lambda pair: pair[0])
     found = rejected(both, items, mask)
     by = [one.superseded_by for one in found if one.superseded_by]
     return tuple(one for one in found if not any(words in one.decision for words in by))
+
+
+def _with_edits_since(row: int, one: Decision, calls: Sequence[Call], heard_at: Sequence[int]) -> Decision:
+    """An answer of the user; where all that was edited upon it was written anew for a later message, it says so.
+
+    Args:
+        row: of the answer.
+        heard_at: rows of what the user said.
+    """
+    until = next((at for at in heard_at if at > row), None)
+    if until is None:
+        return one
+    edits = [call for call in calls if call.action.verb in EDITS and call.answered and not call.failed]
+    made = [lines for call in edits if row <= call.place[0] < until and (lines := _lines_made(call))]
+    later = [call for call in edits if call.place[0] >= until]
+    over: list[int] = []
+    for path, lines in made:
+        left = set(lines)
+        for call in later:
+            gone = _lines_gone(call) & left if call.action.target == path else set[str]()
+            left -= gone
+            over += [call.place[0] + 1] if gone else []
+        if left:
+            return one
+    return msgspec.structs.replace(one, rationale=f"{one.rationale}{CHANGED_AGAIN}{max(over)}") if over else one
+
+
+def _lines_made(call: Call) -> tuple[str, frozenset[str]] | None:
+    """The file of an edit, and the lines that it brought in; None where it brought none."""
+    lines = frozenset(row for old, new in edits_of(call.args) for row in _rows(new) - _rows(old))
+    return (call.action.target, lines) if lines else None
+
+
+def _lines_gone(call: Call) -> frozenset[str]:
+    """Lines that an edit took out."""
+    return frozenset(row for old, new in edits_of(call.args) for row in _rows(old) - _rows(new))
+
+
+def _rows(text: str) -> set[str]:
+    return {row.strip() for row in text.splitlines() if row.strip()}
 
 
 def _last_said(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> str:

@@ -12,7 +12,7 @@ from ...models.text import counted
 from ...text.stem import stem
 from .calls import Call, is_check, strings
 from .errors_met import EDITS, is_look, programs, shows_error
-from .facts import call_line, is_thought, named_call
+from .facts import call_line, is_thought, named_call, since_said
 from .talk import (
     Mask,
     announced,
@@ -56,6 +56,8 @@ _DONE_SHARE = 2 / 3
 _CLAUSE = re.compile(r"(?:[,;]|\.(?=\s)|\n|\b(?:and|then|und|dann|et|puis|y|luego)\b)+", re.IGNORECASE)
 EDITED = " edited "
 """Stands in the line that names files which are not committed."""
+LISTED = " (list changed last in message "
+"""Stands in the line that counts the todos of a list that are open."""
 MAX_CLAUSES = 400
 """A longer request is a description, of which code cannot tell what is to be done."""
 
@@ -169,10 +171,13 @@ def _finish(items: Sequence[Item], since: Sequence[Call], asked: int, goal: str,
         more = f" and {len(left) - MOST_PARTS} more" if len(left) > MOST_PARTS else ""
         yield f"go on with {goal}: not seen done yet: {'; '.join(left[:MOST_PARTS])}{more}"
     elif since:
-        last = one_line(call_line(since[-1], mask), MAX_CALL)
+        edited = f"{named_call(since[-1], mask)}, which went well" if _is_edit(since[-1]) else ""
+        last = one_line(edited or call_line(since[-1], mask), MAX_CALL)
         said = newest_said(items, mask)
         words = (
-            "" if said is None or said.message <= asked else f"the agent said last: {one_line(said.text, MAX_SAID)}; "
+            ""
+            if said is None or said.message <= asked
+            else f"{since_said(said.message, since)} the agent said: {one_line(said.text, MAX_SAID)}; ".lstrip()
         )
         yield f"go on with {goal}, and answer it; {words}the last call for it: {last}"
     else:

@@ -350,7 +350,12 @@ _ANCHORS = (
     ),
     Anchor(
         "Blockers / Open Questions",
-        Part("blockers", _BLOCKERS, "None was stated.", former="No blockers and no open questions."),
+        Part(
+            "blockers",
+            _BLOCKERS,
+            "None was stated; the checkpoint has what is open.",
+            former="None was stated.\nNo blockers and no open questions.",
+        ),
         headings=("open_questions",),
         aliases=("questions", "blocker", "blockers_and_open_questions"),
     ),

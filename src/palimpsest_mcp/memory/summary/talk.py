@@ -96,6 +96,7 @@ def begins_with(kind: str) -> re.Pattern[str]:
 WRONG, NOT_WRONG = begins_with("wrong"), begins_with("calm")
 _AGREES, _UNDECIDED, _ANNOUNCES = map(begins_with, ("agrees", "unsure", "announces"))
 _INVITES = late("|".join(cue for table in _FEEDBACK for cue in table.get("invites", ())), re.IGNORECASE)
+_WANTS = late("|".join(cue for table in _FEEDBACK for cue in table.get("wants", ())), re.IGNORECASE)
 _UNDOES = late("|".join(cue for table in _FEEDBACK for cue in table.get("undoes", ())), re.IGNORECASE)
 _DECIDED = re.compile(
     rf"{_OWN}(?:i|we)(?:'ve|'ll|'m|'re| have| will| am| are)?(?: now| also| just| therefore| instead)? "
@@ -251,9 +252,19 @@ def _decides(text: str, before: str) -> bool:
         return False
     if is_undone(text) or (WRONG.match(text) and not NOT_WRONG.match(text)):
         return _tells(text)
-    if not _invites(before):
+    if not _invites(before) or _WANTS.search(_newest_question(before)) or _goes_on(text):
         return False
     return _agrees(text, before) or not (_tells(text) or text.endswith(("?", "？")))
+
+
+def _newest_question(text: str) -> str:
+    return next((part for part in reversed(sentences(text)) if part.endswith(("?", "？"))), "")
+
+
+def _goes_on(text: str) -> bool:
+    """Whether a message only thanks, and then asks for something new."""
+    parts = sentences(text)
+    return len(parts) > 1 and _ENDS.fullmatch(parts[0]) is not None and parts[1].endswith(("?", "？"))
 
 
 def _invites(text: str) -> bool:
@@ -345,6 +356,41 @@ def replies_of(items: Sequence[Item], mask: Mask) -> tuple[Said, ...]:
                 found.append(msgspec.structs.replace(said, about=about))
             question = ""
     return tuple(found[-KEPT:])
+
+
+def go_ahead_of(items: Sequence[Item], mask: Mask) -> Said | None:
+    """The user's newest message where it is a short one that came after the newest request, such as "yeah, do it all",
+    with what it answers; None otherwise."""
+    said = list(spoken(items, "user"))
+    if not said or said[-1][0].position[0] + 1 <= requests_of(items, mask)[-1].message:
+        return None
+    newest = said[-1][0]
+    before = [text for item, text in spoken(items, "assistant") if item.position < newest.position][-1:]
+    one = _quoted(said[-1:], mask, MAX_REQUEST)[0]
+    return msgspec.structs.replace(one, about=_last_question(mask(ends_of(before[0])))) if before else one
+
+
+def not_answered(items: Sequence[Item], mask: Mask) -> str:
+    """What of the user has no answer yet: the newest request, or the go-ahead to what the agent asked after it, which
+    is all of it that is left; empty where nothing is."""
+    if has_last_word(items) or ended_in(items):
+        return ""
+    asked, go_ahead = requests_of(items, mask)[-1], go_ahead_of(items, mask)
+    kind = "question" if asks(asked.text) else "request"
+    if go_ahead is not None and _is_invited(items, go_ahead.message):
+        asked, kind = go_ahead, "go-ahead"
+    return f"{kind} in message {asked.message} is not answered yet"
+
+
+def _is_invited(items: Sequence[Item], message: int) -> bool:
+    """Whether a message of the user agrees to what the agent asked right before it."""
+    before = ""
+    for item in items:
+        if is_said(item, "user") and item.position[0] + 1 == message:
+            return _agrees(content_text(item.content), before)
+        if not item.agent and item.kind != "thinking":
+            before = content_text(item.content) if is_said(item, "assistant") else ""
+    return False
 
 
 def reports_of(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> tuple[Said, ...]:
