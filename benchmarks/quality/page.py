@@ -167,7 +167,8 @@ def judged_text() -> str:
     """How many are what; all of them in one table, and the bad ones beside their sources."""
     every = judged()
     counts = ", ".join(f"{sum(one['judgement'] == name for one in every)} {name}" for name in JUDGEMENTS)
-    rows = [[one["kind"], one["target"], one["judgement"], one["why"]] for one in every]
+    # What a reader quotes is no link of the page.
+    rows = [[one["kind"], one["target"], one["judgement"], one["why"].replace("](", "] (")] for one in every]
     parts = [f"{len(every)} read: {counts}.", table(("source", "target", "judgement", "why"), rows)]
     worst = [one for name in reversed(JUDGEMENTS) for one in every if one["judgement"] == name][:3]
     for one in worst:

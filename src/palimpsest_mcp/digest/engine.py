@@ -49,7 +49,6 @@ from .source import Told
 from .study import Marked, Studies, Study, shapes_of
 from .verdict import CHECKS, counted, settle, shared, shown_specifics, violations
 
-_ADDRESS = re.compile(r"https?://")
 _PARTS = 32
 """Parts that are kept, with what their checks found, of one text."""
 _CHECKS = 4
