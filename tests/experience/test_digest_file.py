@@ -19,9 +19,9 @@ from palimpsest_mcp.experience.document import (
     rule_line,
     unified_diff,
 )
+from palimpsest_mcp.experience.forms import safe_line
 from palimpsest_mcp.experience.models import Rule, RuleKind, Section
 from palimpsest_mcp.experience.state import standing_of
-from palimpsest_mcp.experience.wording import safe_line
 
 DAY = date(2026, 4, 22)
 LAST = last_compacted_line(DAY, 37, 3, "")

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from labelled_pairs import DIFFERENT, SAME
 
-from palimpsest_mcp.experience import wording
-from palimpsest_mcp.experience.wording import Wording, is_near, near_groups, wording_of
+from palimpsest_mcp.experience import forms
+from palimpsest_mcp.experience.forms import Wording, is_near, near_groups, wording_of
 
 HERE = Path(__file__).resolve().parent
 PAIRS = tomllib.loads((HERE / "wordings.toml").read_text("utf-8"))
@@ -27,7 +27,7 @@ def near(one: str, other: str) -> bool:
 
 @pytest.mark.parametrize("least", [0.6, 0.7, 0.8])
 def test_the_table_of_thresholds_is_the_pages(least: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wording, "NEAR", least)
+    monkeypatch.setattr(forms, "NEAR", least)
     cells: list[str] = []
     for first, last in ((0, 1), (1, 2)):
         for name in ("same", "different"):
@@ -38,7 +38,7 @@ def test_the_table_of_thresholds_is_the_pages(least: float, monkeypatch: pytest.
 
 
 def test_the_threshold_is_the_tables() -> None:
-    assert wording.NEAR == 0.7
+    assert forms.NEAR == 0.7
 
 
 def test_pairs_that_a_person_called_different_stay_apart() -> None:
@@ -73,7 +73,7 @@ def test_a_wording_is_near_to_itself_in_any_order(text: str, random: Random) -> 
     random.shuffle(parts)
     stems = wording_of(text).stems
     marked = any(stem[0] in "¬<>?" or " " in stem for stem in (*stems, *wording_of(" ".join(parts)).stems))
-    if len(stems) >= wording.LEAST_SHARED and not marked:  # a negation belongs to the word behind it
+    if len(stems) >= forms.LEAST_SHARED and not marked:  # a negation belongs to the word behind it
         assert near(text, " ".join(parts))
 
 

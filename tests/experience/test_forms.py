@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from labelled_pairs import DIFFERENT, SAME
 
-from palimpsest_mcp.experience.wording import form_of, key_hash, quick_form
+from palimpsest_mcp.experience.forms import form_of, key_hash, quick_form
 
 words = st.lists(st.text(string.ascii_lowercase, min_size=3, max_size=9), min_size=2, max_size=8)
 

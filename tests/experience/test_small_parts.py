@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from palimpsest_mcp.experience.forms import MAX_CHARS, form_of, key_hash, reads_like_orders, safe_line
 from palimpsest_mcp.experience.models import Rule
 from palimpsest_mcp.experience.ports import LIVE_LOG, LogPart, RuleDraft, WordedRule
 from palimpsest_mcp.experience.rule_writer import accepted, adds_nothing
@@ -25,7 +26,6 @@ from palimpsest_mcp.experience.side_file import (
     triggers_met,
 )
 from palimpsest_mcp.experience.tally import Relevance
-from palimpsest_mcp.experience.wording import MAX_CHARS, form_of, key_hash, reads_like_orders, safe_line
 from palimpsest_mcp.testing.experience_contract import event_line
 
 DAY = date(2026, 4, 22)

@@ -147,9 +147,9 @@ class Item:
     forced: tuple[int, ...] = ()
     """Units that are shown whatever the budget."""
     rates: list[tuple[float, int]] = field(default_factory=list[tuple[float, int]])
+    """Of each unit its gain a token while nothing is shown, below zero, and its number: the best first."""
     rows: dict[int, list[int]] = field(default_factory=dict[int, list[int]])
     """Block -> its units, the best first; made with `rates`."""
-    """Of each unit its gain a token while nothing is shown, below zero, and its number: the best first."""
     least: list[int] = field(default_factory=list[int])
     """Per unit the fewest tokens that it can cost, beside whatever is shown."""
     banned: set[int] = field(default_factory=set[int])

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import msgspec
 
-from .wording import quick_form
+from .forms import quick_form
 
 KNOWN = frozenset(
     {

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 
 from ..models.llm import TEXT, list_of, object_of
+from .forms import content_of, form_of, safe_line
 from .ports import RuleDraft, WordedRule, WordingFailed
 from .votes import Cluster
-from .wording import content_of, form_of, safe_line
 
 STANDARD_MODEL = "claude-sonnet-5-5"
 TIME_LIMIT_S = 8.0

@@ -9,12 +9,12 @@ from typing import Any, Literal
 
 import msgspec
 
+from .forms import form_of, key_hash, quick_form
 from .models import Rule, Trigger
 from .parse import Sighting, correction_of, day_of, identity_of, read_line
 from .ports import LIVE_LOG, LogPart
 from .tally import WINDOW_DAYS, Relevance, cause_of, is_untrusted
 from .votes import Kind
-from .wording import form_of, key_hash, quick_form
 
 KEPT_SNAPSHOTS = 20
 

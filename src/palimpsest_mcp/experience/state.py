@@ -12,6 +12,7 @@ import msgspec
 
 from ..ports.text import Clock, Redactor
 from .document import Document, RuleInFile, empty_document, read_document
+from .forms import form_of, near_groups, safe_line
 from .models import Rule, RuleKind, Trigger
 from .parse import read_line
 from .ports import LIVE_LOG, Experience, ExperienceLog, LogPart, RuleWriter, SkillPlace
@@ -19,7 +20,6 @@ from .promotion import ACTIVE_DAYS, HOME, PENDING_DAYS, Standing, key_of_line, l
 from .side_file import ReadPart, Side, ToRead, decode_side, still_counts, to_read, triggers_met
 from .tally import Relevance, Tally
 from .votes import Cluster
-from .wording import form_of, near_groups, safe_line
 
 _SCANNED_BYTES = 1024 * 1024
 """New log that is looked through where only triggers are asked for; more than this is due anyway."""

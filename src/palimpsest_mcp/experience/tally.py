@@ -12,9 +12,9 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
+from .forms import form_of, key_hash, quick_form
 from .parse import Sighting, correction_of, day_of, is_after, is_wanted, outcome_of, read_line
 from .votes import FAILURE, SEEN, SUCCESS, Cause, Cluster, Group, Kind, joined, vote_of
-from .wording import form_of, key_hash, quick_form
 
 WINDOW_DAYS = 30
 """Only events of so many days count; exactly this old still does."""
