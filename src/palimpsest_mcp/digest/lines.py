@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ..models.records import LineKind
 from .blocks import Block, escaped
+from .cues import COMMITTED, PARTIAL
 from .item import DEEP, Item
 from .notation import CUT, Heads
 from .pieces import joined
@@ -22,8 +23,6 @@ _NESTED = frozenset({"definition", "heading"})
 """Kinds whose place is told by what stands around them: no heading is printed again for one more of them."""
 _TOLD = frozenset({"outcome", "error"})
 """Kinds that say at their beginning what they say."""
-_ASIDE = frozenset("[(<.…")
-"""How a tool begins that says what it left out: that stands in no section."""
 _HEAD = 16
 """Characters of the count before a template, about."""
 
@@ -232,7 +231,7 @@ class _Print:
         records = self._item.records
         record = records[self._item.units[number].records[0]]
         under = record.under
-        if under < 0 or under == self._current or (record.kind == "outcome" and record.text[:1] in _ASIDE):
+        if under < 0 or under == self._current or PARTIAL.match(record.text) or COMMITTED.match(record.text):
             return
         if record.kind in _NESTED and under in self._shown and under in self._item.chain(self._current):
             return  # one more of its children, after another with children of its own
