@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.digest.blocks import encoded
-from palimpsest_mcp.digest.outline import Ask, example, hidden_sections, outline, unshown
+from palimpsest_mcp.digest.object_outline import Ask
+from palimpsest_mcp.digest.outline import example, hidden_sections, outline, unshown
 from palimpsest_mcp.digest.rank import Need
 from palimpsest_mcp.digest.records import Reading, Record, Table
 from palimpsest_mcp.digest.source import Source

@@ -40,7 +40,8 @@ from .item import OUTCOMES, Item
 from .lines import Printed, printed
 from .manifest import BRIEF_ITEM, header, item_note
 from .notation import NAMES, Heads
-from .outline import Ask, hidden_sections, outline, unshown
+from .object_outline import Ask
+from .outline import hidden_sections, outline, unshown
 from .pieces import Spot
 from .proof import OF_NAMES, PartCheck, check_part
 from .rank import Need, called, holds, names_in
