@@ -1031,6 +1031,41 @@ def test_commits_at_the_head_of_a_log_are_told_before_older_ones(bench: Bench) -
     assert sum(line in shown for line in log.split("\n")[:7]) >= 5, shown
 
 
+def test_a_commit_that_is_not_the_newest_is_marked_where_it_stands_first(bench: Bench) -> None:
+    log = "\n".join(
+        f"{n * 791_919:07x} Work on the {' '.join(WORDS[:14] if n < 2 else WORDS[n % 5 : n % 5 + 3])} of v1.{n}"
+        for n in range(1, 20)
+    )
+    newest = log.split("\n")[0]
+    shown = bench.digest(log, share=0.15).parts[0].text.split("\n")
+    assert newest not in "\n".join(shown), shown
+    assert shown[1].startswith("… "), shown
+    assert f"\n{newest}" in bench.digest(log, share=0.2).parts[0].text
+
+
+def test_a_sentence_that_goes_on_from_one_that_is_not_shown_is_marked(bench: Bench) -> None:
+    """ "But that doesn't seem to concern them": what does not?"""
+    first = "Everyone talks about this and that and some other things of these years."
+    text = f"{first} But that does not concern the port of berth-4711 with its 5121 cranes.\n\n" + "\n\n".join(
+        f"Many speak of the weather, and of what they had for dinner in the {word} house, too." for word in WORDS[:5]
+    )
+    shown = bench.digest(text, share=0.3).parts[0].text
+    assert first not in shown
+    assert "\n… But that does not concern the port of berth-4711" in shown
+    assert f"\n{first} But that" in bench.digest(text, share=0.5).parts[0].text
+
+
+def test_rows_that_are_called_by_what_is_asked_for_come_before_others(bench: Bench) -> None:
+    hits = [
+        {"title": f"{title} of the year {n}", "url": f"https://a.test/{title[:4]}/{n * 7919}", "snippet": "It says so."}
+        for n, title in enumerate(
+            ["The best photographers", "Many masters", "A walk with a Leica", "Thirty streets", "What cameras do"]
+        )
+    ]
+    shown = bench.digest(json.dumps(hits, indent=1), share=0.35, focus=("a page about the Leica",)).parts[0].text
+    assert "A walk with a Leica of the year 2" in shown, shown
+
+
 def test_a_linter_that_found_nothing_says_so_in_a_pointer(bench: Bench) -> None:
     run = "".join(
         f"> @harbour/part{n}@1.0.{n} check\n> biome check\n\nChecked {n * 7 + 3} files in {n}ms. No fixes applied.\n\n"

@@ -463,6 +463,20 @@ def test_hits_are_told_by_where_they_are() -> None:
     )
 
 
+def test_errors_that_are_not_shown_are_told_by_their_files() -> None:
+    """A failed check of 28 errors showed one of them, and nobody could tell that all lie in the tests of a package."""
+    files = ("../tui/test/chat.ts", "../tui/test/chat.ts", "../tui/test/editor.ts")
+    errors = "\n".join(f"{path}({n},19): error TS2554: Expected {n} arguments." for n, path in enumerate(files, 3))
+    source = Source(errors)
+    blocks = encoded(source.reading, range(3), source.mined(range(3)))[1]
+    assert [one.kind for one in source.reading.records] == ["error"] * 3
+    said = unshown(source.reading, blocks, {0}, 100, few=False)
+    assert said == "errors: …/test/chat.ts:4, …/test/editor.ts:5"
+    assert outlined(errors, 60) == "errors: …/test/chat.ts:3,4, …/test/editor.ts:5"
+    bare = Source("\n".join(f"error: part {n} failed" for n in range(4)))
+    assert not unshown(bare.reading, encoded(bare.reading, range(4), bare.mined(range(4)))[1], {0}, 100, few=False)
+
+
 def test_of_a_few_hits_those_that_are_not_shown_are_named() -> None:
     hits = [{"title": f"The Harbour, part {n}", "url": f"https://a.test/{n}", "text": f"Of {n}."} for n in range(4)]
     source = Source(json.dumps(hits))

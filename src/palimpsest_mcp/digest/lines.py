@@ -137,9 +137,13 @@ class _Print:
         self._current = next((n for n in reversed(unit.records) if n in self._item.parents), self._current)
 
     def _before(self, record: int) -> str:
-        """What stands in its line before it: a mark, where it points back to a sentence that is not shown."""
-        points_back = record in self._item.orphans and record - 1 not in self._shown
-        return f"{CUT} " if points_back else self._indent(record)
+        """What stands in its line before it: a mark, where it points back to a sentence that is not shown, or is taken
+        for the newest commit of a log, which is not shown."""
+        item = self._item
+        missing = record in item.orphans and record - 1 not in self._shown
+        if missing and item.records[record].kind == "entry" and self.lines:
+            missing = False  # the line above says that there is more
+        return f"{CUT} " if missing else self._indent(record)
 
     def _indent(self, record: int) -> str:
         """The blanks before it, unless rows, which begin with a blank, stand right above."""

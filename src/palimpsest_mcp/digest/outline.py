@@ -49,6 +49,8 @@ _AT = re.compile(r"(?:([^\s:]*[^\W\d_][^\s:]*):)?(?:(\d{1,7})[:-])?")
 """Before what a hit says: its file, its line."""
 _TITLED = re.compile(r"(?:[-*+•]|\d{1,2}[.)]) +\*\*([^*\[\]=;]{2,60}?):?\*\*")
 """A point of a list with a title of its own."""
+_ERROR_AT = re.compile(r"\W{0,3}(?:error: )?([^\s:()]*[^\W\d_]\.\w+)(?:[:(](\d{1,7}))")
+"""The file of an error, and its line."""
 _KEY = re.compile(r"^\W*([A-Za-z_][\w.-]*)[\"']?\s*[:=]")
 _PATH = re.compile(r"([\w$.-]+): (?=[\w$.-]+=)")
 """Before the fields of an object: where it lies."""
@@ -98,6 +100,9 @@ def outline(reading: Reading, blocks: Sequence[Block], width: int, ask: Ask = UN
         members = [n for n, one in enumerate(records) if behind and one.table == behind.table]
         following = f"; {rows_behind(reading, members, width - len(first), ask)}" if members else ""
         return first + left_out + following
+    errors = [n for n, one in enumerate(records) if one.kind == "error"]
+    if len(errors) >= _LEAST and (places := _places(records, errors, min(names_only, _HITS))):
+        return places
     kinds = Counter(one.kind for one in records if one.kind not in _UNCOUNTED)
     if list(kinds) == ["entry"] and (names := _entries(records)):
         return joined_names(counted(kinds["entry"], "entry"), names, names_only)
@@ -165,9 +170,10 @@ def unshown(
         others = [name for name in fields if name not in lists_named]
         named = hidden_sections(records, shown, width, few=few, page=page, data=data, examples=False)
         return "; ".join(filter(None, (named, object_outline(reading, lists, others, width - len(named), ask, shown))))
-    hits = [n for n, one in enumerate(records) if n not in shown and one.kind == "hit"]
-    if len(hits) >= _LEAST:
-        return _places(records, hits, min(width, _HITS))
+    for kind in ("hit", "error"):  # of errors the note says how many they are
+        hits = [n for n, one in enumerate(records) if n not in shown and one.kind == kind]
+        if len(hits) >= _LEAST and (said := _places(records, hits, min(width, _HITS))):
+            return said
     if few or not data:
         return hidden_sections(records, shown, width, few=few, page=page, examples=not data)
     return ""
@@ -249,14 +255,20 @@ def _entries(records: Sequence[Record]) -> list[str]:
 
 
 def _places(records: Sequence[Record], hits: Sequence[int], width: int) -> str:
-    """Where hits are: in which lines of which files, else how many in which; of one file in the lines that fit."""
+    """Where hits, or errors, are: in which lines of which files, else how many in which; of one file in the lines that
+    fit. Empty of errors that say no place."""
     files: dict[str, list[str]] = {}
+    kind = records[hits[0]].kind
     for n in hits:
-        found = _AT.match(records[n].text)
-        above = records[records[n].under].text if records[n].under >= 0 else ""
+        found = (_AT if kind == "hit" else _ERROR_AT).match(records[n].text)
+        if not found and kind != "hit":
+            continue
+        above = records[records[n].under].text if kind == "hit" and records[n].under >= 0 else ""
         path, line = (found[1], found[2]) if found else ("", "")
         files.setdefault(path or above.removesuffix(":"), []).append(line or "")
-    total = counted(len(hits), "hit")
+    total = counted(len(hits), kind) if kind == "hit" else "errors"
+    if not files or (kind != "hit" and sum(map(len, files.values())) * 2 < len(hits)):
+        return ""
     exact = [f"{_end_of(path)}:{','.join(lines)}" for path, lines in files.items() if path and all(lines)]
     if exact and len(exact) == len(files) and sum(len(one) + 2 for one in exact) <= width:
         return joined_names(total, exact, width)
