@@ -829,6 +829,36 @@ def test_names_of_code_stand_behind_the_line_below_which_they_are(bench: Bench) 
     assert not any(line.startswith("[names]") for line in lines)
 
 
+def test_no_name_of_a_function_that_is_not_shown_stands_behind_another_one(bench: Bench) -> None:
+    source = "\n\n".join(
+        f"def {word}(berth):\n"
+        + "\n".join(f"    plain = {word}_{other}.get_{n} or plain" for n, other in enumerate(WORDS[:4]))
+        + "\n    return plain"
+        for word in WORDS
+    )
+    for share in (0.2, 0.3, 0.4):
+        digest = bench.digest(source, share=share)
+        lines = digest.parts[0].text.split("\n")
+        behind = [found for line in lines if (found := re.fullmatch(r"def (\w+)\(berth\): … \[(.*)\]", line))]
+        assert digest.verification.passed
+        assert all(name.startswith(f"{found[1]}_") for found in behind for name in found[2].split()), lines
+
+
+def test_an_object_in_one_row_is_named_where_it_is_not_shown(bench: Bench) -> None:
+    """A theme ended behind its variables, and nothing said that it has thirty colours, too."""
+    themes = [
+        {
+            "name": name,
+            "vars": {f"{word}Tone": f"#{n * step:06x}" for n, word in enumerate(WORDS[:9], 1)},
+            "colors": {f"{word}Part": f"{word}{name.title()}" for word in WORDS},
+        }
+        for name, step in (("light", 7919), ("dark", 104729))
+    ]
+    for share in (0.25, 0.35, 0.45):
+        digest = bench.digest(*(json.dumps(theme, indent=1) for theme in themes), share=share)
+        assert all("colors" in part.text for part in digest.parts), [part.text for part in digest.parts]
+
+
 def test_a_cell_that_is_told_further_down_is_not_shown_as_an_empty_one(bench: Bench) -> None:
     long = " ".join(f"The {word} of the garden is asked for every spring." for word in WORDS * 3)
     hits = [

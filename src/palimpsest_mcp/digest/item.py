@@ -302,6 +302,8 @@ class Item:
                 continue
             if record.table >= 0:
                 table = self.tables[record.table]
+                if self.blocks[unit.block].total == 1 and table.noun != Table(()).noun:
+                    continue  # a piece of the only row would not say what it lies in
                 columns = [c for c in range(len(record.cells)) if c not in self.blocks[unit.block].same]
                 if len(columns) < COLUMNS:
                     continue

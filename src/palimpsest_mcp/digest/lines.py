@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -92,15 +92,22 @@ class _Print:
             self.lines.append(Printed("entry", f"[names] {' '.join([*names, *more])}", (), tuple(names)))
 
     def _inside(self, names: Sequence[str]) -> list[str]:
-        """Put names of code behind the line below which they stand, up to the next one that is shown; the others."""
-        rows, rest = sorted(self._places), list[str]()
+        """Put names of code behind the line below which they stand, up to the next one that is shown; the others. A
+        name of a function that is not shown would be taken for one of the function before it."""
+        item, rows, rest = self._item, sorted(self._places), list[str]()
+        defined = [n for n, record in enumerate(item.records) if record.kind == "definition" and n not in self._places]
         behind: dict[int, list[str]] = {}
         for name in names:
-            found = (n for n in self._item.places_of(name) if n not in self._places and rows and n > rows[0])
-            if (n := next(found, -1)) < 0:
-                rest.append(name)
+            for n in item.places_of(name):
+                if n in self._places or not rows or n < rows[0]:
+                    continue
+                above = rows[bisect_left(rows, n) - 1]
+                own = defined[bisect_left(defined, above) : bisect_right(defined, n)]
+                if all(above in item.chain(one) for one in own):
+                    behind.setdefault(self._places[above], []).append(name)
+                    break
             else:
-                behind.setdefault(self._places[rows[bisect_left(rows, n) - 1]], []).append(name)
+                rest.append(name)
         for at, own in behind.items():
             line = self.lines[at]
             text = f"{line.text.removesuffix(f' {CUT}')} {CUT} [{' '.join(own)}]"

@@ -159,7 +159,8 @@ def unshown(
     seen = {records[n].table for n in shown}
     lists = sorted((one for one in blocks if one.table >= 0 and one.total > 1), key=lambda one: -one.total)
     hidden = [one for n, one in enumerate(records) if n not in shown and (data or one.kind != "field")]
-    own = [one for one in hidden if one.kind == "field"]
+    alone = {one.table for one in blocks if one.total == 1}
+    own = [one for one in hidden if one.kind == "field" or one.table in alone]
     parts = len(lists) + bool(own) + any(one.total == 1 for one in blocks)
     told = _fields([records[n] for n in sorted(shown)], tables, -1) if own else ()
     whole_fields = any(one not in told for one in _fields(own, tables, -1))

@@ -298,7 +298,7 @@ def names_in(lines: Iterable[str], form: str) -> dict[str, int]:
     prose = form in _PROSE
     times: dict[str, int] = {}
     for line in lines:
-        if prose:
+        if "://" in line:
             line = _TARGET.sub(" ", line)  # a piece of an address names nothing
         for token in _TOKEN.findall(line):
             times[token] = times.get(token, 0) + 1
