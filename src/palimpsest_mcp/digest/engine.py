@@ -804,10 +804,7 @@ def _is_picked(item: Item) -> bool:
 def outcome_lines(source: DigestSource, study: Study) -> list[str]:
     """The lines that say how a result went, as a pointer shows them (D17): three at most, none that is long."""
     marked = study.marked(frozenset(), source)
-    read, forms = marked.source.reading.records, marked.source.forms
-    # Of code no line says how it went: one that would tell of a failure is none without what is around it.
-    outcomes = [number for number in marked.outcomes if forms[number] != "code" or read[number].kind == "outcome"]
-    records = [read[number] for number in sorted(outcomes[: OUTCOMES + 1])]
+    records = [marked.source.reading.records[number] for number in sorted(marked.outcomes[: OUTCOMES + 1])]
     return [escaped(one.text) for one in records if one.text and len(one.text) <= _OUTCOME and one.table < 0]
 
 
