@@ -1088,17 +1088,6 @@ def test_a_sentence_that_goes_on_from_one_that_is_not_shown_is_marked(bench: Ben
     assert f"\n{first} But that" in bench.digest(text, share=0.5).parts[0].text
 
 
-def test_rows_that_are_called_by_what_is_asked_for_come_before_others(bench: Bench) -> None:
-    hits = [
-        {"title": f"{title} of the year {n}", "url": f"https://a.test/{title[:4]}/{n * 7919}", "snippet": "It says so."}
-        for n, title in enumerate(
-            ["The best photographers", "Many masters", "A walk with a Leica", "Thirty streets", "What cameras do"]
-        )
-    ]
-    shown = bench.digest(json.dumps(hits, indent=1), share=0.35, focus=("a page about the Leica",)).parts[0].text
-    assert "A walk with a Leica of the year 2" in shown, shown
-
-
 def test_a_linter_that_found_nothing_says_so_in_a_pointer(bench: Bench) -> None:
     run = "".join(
         f"> @harbour/part{n}@1.0.{n} check\n> biome check\n\nChecked {n * 7 + 3} files in {n}ms. No fixes applied.\n\n"

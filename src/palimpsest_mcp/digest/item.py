@@ -427,17 +427,10 @@ class Item:
         return 0 < rows <= _FEW_ROWS and rows == len(self.records)
 
     def leading_rows(self) -> list[int]:
-        """The units of a table's rows that are worth more than others: titles of what a search found, for one. First
-        those that are called by more of what is asked for."""
+        """The units of a table's rows that are worth more than others: titles of what a search found, for one."""
         rows = (n for n, unit in enumerate(self.units) if unit.block >= 0 and not unit.span)
         leading = (n for n in rows if self.records[self.units[n].records[0]].worth >= _LEADING)
-        tables = [n for n in leading if self.records[self.units[n].records[0]].table >= 0]
-        return sorted(tables, key=self._called_for, reverse=True) if len(tables) > 1 else tables
-
-    def _called_for(self, number: int) -> float:
-        """How much of what is asked for stands in what a row is called."""
-        row = self.records[self.units[number].records[0]]
-        return self.need.told(Record(row.cells[self.tables[row.table].key], row.kind))[1]
+        return [n for n in leading if self.records[self.units[n].records[0]].table >= 0]
 
     def rows_shown(self, block: int) -> int:
         """How many rows, or lines, of a block are shown."""
