@@ -116,7 +116,7 @@ def test_a_go_ahead_is_what_was_asked_last_with_what_it_answers() -> None:
     assert "yeah, do it all" not in text.split("### Facts")[1]
 
 
-def test_errors_that_are_not_open_are_counted_by_what_became_of_them() -> None:
+def test_errors_that_are_not_open_are_told_by_what_became_of_them() -> None:
     missing = "Error: no such file"
     done = [
         *call("r1", "Read", missing, file_path="/gone.txt"),
@@ -128,7 +128,8 @@ def test_errors_that_are_not_open_are_counted_by_what_became_of_them() -> None:
         *call("r5", "Bash", "", command="mkdir -p ~/t && cp src/d.json ~/t/c.json"),
     ]
     text = to_markdown(handoff("task", [*SESSION, *done]))
-    assert "- 3 other errors: 2 seen to work later, 1 to which nothing came back." in text
+    assert "- Left behind: Error: no such file (in: /gone.txt): it only looked; the work went on without it" in text
+    assert "- 2 other errors: what met them was seen to work later." in text
 
 
 def test_one_error_that_two_commands_met_is_told_once_with_both() -> None:

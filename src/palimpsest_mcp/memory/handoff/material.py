@@ -12,7 +12,7 @@ import msgspec
 from ...models.handoffs import Check, Choice, FileNote, Finding, Handoff
 from ...models.summaries import AnchoredSummary, ChangedFile, Decision, Said, SessionFacts, Step, step_words
 from ...models.text import counted
-from ..summary.errors_met import FAILS_OTHERWISE, LEFT_ALONE, RESOLUTIONS, WORKED
+from ..summary.errors_met import LEFT_ALONE, RESOLUTIONS, WORKED
 from ..summary.facts import still_standing
 from ..summary.harvest import is_good, ran
 from ..summary.next_step import EDITED, LISTED
@@ -71,6 +71,8 @@ def _path(path: str, root: str) -> str:
 
 Piece = TypeVar("Piece")
 MAX_NAMES = 4
+MOST_LEFT = 2
+"""Errors to which nothing came back."""
 MAX_STEPS = 3
 """Kinds of change that stand beside a file."""
 
@@ -195,7 +197,8 @@ class Material:
             since = f", {self.facts.since_said}" if self.facts.since_said else ""
             if newest is not None and newest.message > last.message:
                 since = f", before the user's message {newest.message}"
-            said.append((last.message, 1, f"Agent, message {last.message}, its newest{since}: {last.text}"))
+            which = "its newest thought" if last.is_thought else "its newest"
+            said.append((last.message, 1, f"Agent, message {last.message}, {which}{since}: {last.text}"))
         first = self.facts.first
         quoted = {*self._told, *(one.message for one in requests)}
         if first is not None and first.message not in quoted and not self._is_intent(first):
@@ -302,15 +305,17 @@ class Material:
         told = [
             f"Not seen resolved: {error}" + (f" (in: {'; '.join(where)})" if where else "") for error, where in kept
         ]
-        others = [one.resolution for one in self.summary.errors_encountered if one.resolution]
-        ends = [
-            ("seen to work later", sum(one in WORKED for one in others)),
-            ("failing with another error since", sum(one in FAILS_OTHERWISE for one in others)),
-            ("to which nothing came back", sum(one in LEFT_ALONE for one in others)),
-            ("settled as stated", sum(one not in RESOLUTIONS for one in others)),
+        met = [one for one in self.summary.errors_encountered if one.resolution]
+        left = [one for one in met if one.resolution in LEFT_ALONE]
+        told += [
+            f"Left behind: {one.error}" + (f" (in: {one.where})" if one.where else "") + f": {one.resolution}"
+            for one in self.newest(field, left, min(MOST_LEFT, self.room.errors))
         ]
-        words = ", ".join(f"{number} {end}" for end, number in ends if number)
-        return [*told, f"{counted(len(others), 'other error')}: {words}."] if others else told
+        if worked := sum(one.resolution in WORKED for one in met):
+            told.append(f"{counted(worked, 'other error')}: what met them was seen to work later.")
+        if stated := sum(one.resolution not in RESOLUTIONS for one in met):
+            told.append(f"{counted(stated, 'other error')}: settled as stated.")
+        return told
 
     def runs(self, field: str, *, good: bool | None = None) -> list[str]:
         """Checks with their outcome: all, those that went well, or the others."""
@@ -351,7 +356,7 @@ def _by_agent(one: Said, shown: Collection[int]) -> str:
     name = f"Agent, message {one.message}" + (", overturned by the user" if one.overturned else "")
     number = int(one.then.removeprefix("message ").partition(":")[0]) if one.then else 0
     then = f" – The user then, {one.then}" if one.then and number not in shown else ""
-    since = f" – Changed again since: {one.changed_since}" if one.changed_since else ""
+    since = f" – Edited after it: {one.changed_since}" if one.changed_since else ""
     return f"{name}: {one.text}{then}{since}"
 
 

@@ -16,7 +16,7 @@ from ...models.summaries import ErrorMet, Ran, Said, SessionFacts
 from ...models.text import counted
 from ...text.specifics.cues import outcome_of
 from .calls import Call, calls_of, is_check, strings
-from .errors_met import EDITS, error_line, is_stopped, shows_error
+from .errors_met import EDITS, error_line, is_stopped, programs, shows_error
 from .talk import (
     CUT,
     Mask,
@@ -162,6 +162,8 @@ def _words(ranges: Sequence[tuple[int, int]]) -> str:
 MAX_COMMAND = 120
 _RULES = "=-─━ \t"
 """What programs draw beside their words."""
+_NOISE = re.compile(r"\s*(?:Waiting for the debugger|Debugger (?:attached|listening))")
+"""What runtimes print beside the output of a program."""
 MAX_LINE = 160
 KEPT_RUNS = 6
 KEPT_READ = 40
@@ -236,7 +238,8 @@ def is_thought(call: Call) -> bool:
 
 def since_said(message: int, calls: Sequence[Call]) -> str:
     """How many calls a message of the agent announced or was followed by, and how the newest came out; empty: none."""
-    since = [call for call in calls if call.place[0] >= message - 1 and not (call.agent or is_thought(call))]
+    acts = (call for call in calls if not (call.agent or is_thought(call) or is_todo_tool(call.tool)))
+    since = [call for call in acts if call.place[0] >= message - 1]
     if not since:
         return ""
     last = since[-1]
@@ -297,12 +300,25 @@ def runs_of(calls: Sequence[Call], mask: Mask) -> tuple[Ran, ...]:
             line=_telling_line(call.text, outcome.line, mask),
             message=call.place[0] + 1,
             clean=not shows_error(call),
+            viewed=_VIEW.search(command) is not None,
         )
         rows[shown] = number
-    kept = list(found.items())[-KEPT_RUNS:]
-    return tuple(
-        msgspec.structs.replace(one, edited_since=len(changed_paths(calls[rows[shown] + 1 :]))) for shown, one in kept
-    )
+    kept = [
+        msgspec.structs.replace(one, edited_since=len(changed_paths(calls[rows[shown] + 1 :])))
+        for shown, one in found.items()
+    ]
+    return tuple(one for at, one in enumerate(kept) if not _is_run_anew(one, kept[at + 1 :]))[-KEPT_RUNS:]
+
+
+def _is_run_anew(one: Ran, later: Sequence[Ran]) -> bool:
+    """Whether a run that is older than some edits was followed by one of all that the same program checks."""
+    names = list(programs(one.command))
+    return one.edited_since > 0 and any(names == list(ran) for ran in map(programs, _whole(later)))
+
+
+def _whole(runs: Sequence[Ran]) -> list[str]:
+    """Commands that name nothing of what they check."""
+    return [one.command for one in runs if not any(programs(one.command).values())]
 
 
 def still_standing(runs: Sequence[Ran], errors: Sequence[ErrorMet]) -> list[Ran]:
@@ -320,7 +336,7 @@ def _telling_line(text: str, line: str, mask: Mask) -> str:
     """The line of an output that says what came of it, else its last one; masked as part of the whole."""
     masked = mask(ends_of(text)).splitlines()
     if not line or not any(line in row for row in masked):
-        line = next((row for row in reversed(masked) if row.strip(_RULES)), "")
+        line = next((row for row in reversed(masked) if row.strip(_RULES) and not _NOISE.match(row)), "")
     return one_line(line.strip(_RULES), MAX_LINE)
 
 
