@@ -275,6 +275,8 @@ class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Of the user; short answers such as "ok" are none, unless there is nothing else."""
     go_ahead: Said | None = None
     """The user's newest message, where it is short and came after the newest request."""
+    chosen: Said | None = None
+    """What the user chose of what a tool put before them, where it is the user's newest word."""
     came_since: int = 0
     """How many messages of the user came after its first, short ones too."""
     replies: tuple[Said, ...] = ()

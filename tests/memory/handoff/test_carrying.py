@@ -129,7 +129,7 @@ def test_errors_that_are_not_open_are_told_by_what_became_of_them() -> None:
     ]
     text = to_markdown(handoff("task", [*SESSION, *done]))
     assert "- Left behind: Error: no such file (in: /gone.txt): it only looked; the work went on without it" in text
-    assert "- 2 other errors: what met them was seen to work later." in text
+    assert "- 2 other errors: gone, as later results show." in text
 
 
 def test_one_error_that_two_commands_met_is_told_once_with_both() -> None:
@@ -147,3 +147,10 @@ def test_what_the_agent_said_before_the_newest_request_is_told_as_that() -> None
     ]
     text = to_markdown(handoff("task", [*SESSION, *asked]))
     assert "- Agent, message 9, its newest, before the user's message 10: Which coast shall it be?" in text
+
+
+def test_what_the_user_chose_of_a_tools_question_is_what_was_asked_last() -> None:
+    answer = 'User has answered your questions: "Skip the hook, or fix?"="main was clean; fix the issues".'
+    text = to_markdown(handoff("task", [*SESSION, *call("q1", "AskUserQuestion", answer, questions=[])]))
+    row = len(SESSION) + 2
+    assert f"- Asked last (message {row}): main was clean; fix the issues; before it (message " in text

@@ -314,6 +314,40 @@ def test_what_failed_before_the_agent_announced_its_next_act_comes_after_it() ->
     assert "Let me build the other package first" in first and then.startswith("settle what failed last, in message 2")
 
 
+def test_a_step_of_a_plan_that_names_a_file_is_done_where_that_file_was_changed() -> None:
+    talk = Talk().says("I'll do:\n1. live.ex - add the grid styles\n2. app.css - add the grid styles")
+    talk.call("Edit", file_path="/live.ex", old_string="a", new_string="add the grid styles").says("So far so good.")
+    talk.run("ls", "a")
+    assert talk.told("next")[0].endswith("no call shows yet: app.css - add the grid styles")
+
+
+def test_a_task_of_a_tracker_that_was_started_is_open_until_it_is_closed() -> None:
+    talk = Talk().run("bd update spotter-dov.3 --status in_progress", "updated")
+    assert "started and not closed: spotter-dov.3 (message 2)" in talk.told("open")
+    assert not any("started" in one for one in talk.run("bd close spotter-dov.3", "closed").told("open"))
+
+
+def test_boxes_that_an_edit_puts_into_a_plan_stand_in_their_place() -> None:
+    plan = "- [ ] Write the table\n- [ ] Use the table\n- [ ] Clean up the files"
+    talk = Talk().call("Write", file_path="/plan.md", content=plan)
+    talk.call("Edit", file_path="/plan.md", old_string="- [ ] Use the table", new_string="- [ ] Read it\n- [ ] Show it")
+    assert [one.text for one in talk.harvest().todos] == [
+        "Write the table",
+        "Read it",
+        "Show it",
+        "Clean up the files",
+    ]
+    talk.says("The plan stands. Now let me look how rows are read:").run("cat a.py", "rows")
+    assert "begin:" not in talk.told("next")[0]
+
+
+def test_the_lines_of_a_result_are_counted_in_all_of_it() -> None:
+    talk = Talk().call(
+        "Read", "\n".join(f"{n},a row of a table with some text in it,{n}" for n in range(2_000)), file_path="/a.csv"
+    )
+    assert "last, Read `/a.csv` (message 2): 2,000 lines" in talk.told("done")
+
+
 def test_a_list_of_options_is_no_plan() -> None:
     talk = Talk().says("We have two options:\n1. Remove the color\n2. Use it\n\nThe second is better. Let me do it:")
     talk.edit("/a.ts").says("Now the next place.").edit("/b.ts")
@@ -448,6 +482,13 @@ def test_a_report_stands_with_what_the_user_said_to_it_and_is_marked_where_it_wa
     assert not kept.overturned and kept.then.startswith("message 5: Now the exporter")
 
 
+def test_a_report_that_answers_a_later_message_names_what_was_edited_after_it_too() -> None:
+    talk = Talk().edit("/src/dark.json").says("Reverted.").says("write some code in markdown here, please", "user")
+    talk.says("Blocks of code have the color of the text, inline code has the accent. " * 4)
+    talk.says("#b5bd68 was the color of the block", "user").edit("/src/dark.json", new="c")
+    assert facts(talk).reports[-1].changed_since == "dark.json"
+
+
 def test_a_report_names_the_files_that_were_changed_again_since() -> None:
     talk = Talk().edit("/src/a.ts").says("Done: it is flushed at the end. " * 8)
     assert facts(talk).reports[0].changed_since == ""
@@ -488,6 +529,8 @@ def test_a_thought_after_the_users_newest_message_is_newer_than_what_was_said_be
 
 
 def test_a_short_answer_stands_with_its_question() -> None:
+    talk = Talk().says("`getCwd` is gone.\nBetter?").says("ok", "user")
+    assert facts(talk).replies[0].about == "`getCwd` is gone. Better?"
     talk = Talk().says("It stays for reference. Should I proceed?").says("can leave it", "user")
     assert facts(talk).replies[0].about == "It stays for reference. Should I proceed?"
 

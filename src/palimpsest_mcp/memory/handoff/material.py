@@ -15,7 +15,7 @@ from ...models.text import counted
 from ..summary.errors_met import LEFT_ALONE, RESOLUTIONS, WORKED
 from ..summary.facts import still_standing
 from ..summary.harvest import is_good, ran
-from ..summary.next_step import EDITED, LISTED
+from ..summary.next_step import EDITED, LISTED, STARTED
 from ..summary.talk import CUT
 
 MARK = "…/"
@@ -165,13 +165,14 @@ class Material:
                 words = "its standing order"
             elif self._is_intent(requests[-1]):
                 words = "the task above"
-            newest = self.facts.go_ahead
-            if newest is None:
-                return [f"Asked last (message {requests[-1].message}): {words}"]
-            self._told.add(newest.message)
-            about = f" (said to: {newest.about})" if newest.about else ""
-            said = f"Asked last (message {newest.message}): {newest.text}{about}"
-            return [f"{said}; before it (message {requests[-1].message}): {words}"]
+            told = [f"(message {requests[-1].message}): {words}"]
+            if (newest := self.facts.go_ahead) is not None:
+                self._told.add(newest.message)
+                about = f" (said to: {newest.about})" if newest.about else ""
+                told.insert(0, f"(message {newest.message}): {newest.text}{about}")
+            if (chosen := self.facts.chosen) is not None:
+                told.insert(0, f"(message {chosen.message}): {chosen.text}")
+            return [f"Asked last {'; before it '.join(told)}"]
         if reports:
             self._told.add(reports[-1].message)
             return [f"Reported last (message {reports[-1].message}): {reports[-1].text}"]
@@ -312,7 +313,7 @@ class Material:
             for one in self.newest(field, left, min(MOST_LEFT, self.room.errors))
         ]
         if worked := sum(one.resolution in WORKED for one in met):
-            told.append(f"{counted(worked, 'other error')}: what met them was seen to work later.")
+            told.append(f"{counted(worked, 'other error')}: gone, as later results show.")
         if stated := sum(one.resolution not in RESOLUTIONS for one in met):
             told.append(f"{counted(stated, 'other error')}: settled as stated.")
         return told
@@ -326,8 +327,9 @@ class Material:
         return [ran(one) for one in self.newest(field, told, self.room.runs)]
 
     def unsaved(self) -> list[str]:
-        """Files that were edited since the last commit."""
-        return [one.text for one in self.summary.checkpoint if one.kind == "open" and EDITED in one.text]
+        """Files that were edited since the last commit, and tasks that were started and not closed."""
+        told = [one.text for one in self.summary.checkpoint if one.kind == "open"]
+        return [text for text in told if EDITED in text or text.startswith(STARTED)]
 
     def todos(self, field: str) -> tuple[Check, ...]:
         kept = self.summary.todos[: self.room.todos]

@@ -25,6 +25,7 @@ from .talk import (
     ends_of,
     first_request,
     go_ahead_of,
+    heard,
     is_unanswered,
     newest_said,
     not_answered,
@@ -204,7 +205,8 @@ def facts_of(items: Sequence[Item], mask: Mask) -> SessionFacts:
         go_ahead=go_ahead_of(items, mask),
         came_since=max(0, sum(1 for _ in spoken(items, "user")) - 1),
         replies=replies_of(items, mask),
-        reports=tuple(_outdated(one, calls, requests, mask) for one in reports_of(items, calls, mask)),
+        chosen=_chosen_last(items, calls, mask),
+        reports=_with_edits(reports_of(items, calls, mask), calls, mask),
         last_said=(said := newest_said(items, mask)),
         since_said=since_said(said.message, calls) if said is not None else "",
         questions=(*([f"The user's {pending}."] if pending else []), *open_questions(items, mask)),
@@ -247,9 +249,20 @@ def since_said(message: int, calls: Sequence[Call]) -> str:
     return f"before {counted(len(since), 'call')} ({'the newest' if len(since) > 1 else 'it'} {came})"
 
 
-def _outdated(one: Said, calls: Sequence[Call], requests: Sequence[Said], mask: Mask) -> Said:
-    """A report of the agent, with the files that were changed for it and again since."""
-    start = max((asked.message for asked in requests if asked.message < one.message), default=0)
+def _chosen_last(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> Said | None:
+    """What the user chose of what a tool put before them, where no message of the user is newer."""
+    newest = max(heard(items, calls, mask), default=None)
+    written = max((item.position[0] + 1 for item, _ in spoken(items, "user")), default=0)
+    return Said(message=newest[0], text=newest[1]) if newest is not None and newest[0] > written else None
+
+
+def _with_edits(reports: Sequence[Said], calls: Sequence[Call], mask: Mask) -> tuple[Said, ...]:
+    """Reports of the agent, each with the files that were changed since the one before it, and again after it."""
+    starts = [0, *(one.message for one in reports)]
+    return tuple(_outdated(one, start, calls, mask) for one, start in zip(reports, starts, strict=False))
+
+
+def _outdated(one: Said, start: int, calls: Sequence[Call], mask: Mask) -> Said:
     before = [call for call in calls if start <= call.place[0] < one.message]
     again = set(changed_paths([call for call in calls if call.place[0] >= one.message]))
     names = [posixpath.basename(path) for path in changed_paths(before) if path in again]
@@ -391,13 +404,14 @@ def _came(call: Call, mask: Mask) -> str:
     if entries := _entries(text):
         return one_line(f"{counted(entries, 'entry')}, beginning with {text.lstrip()[1:].lstrip()}", MAX_LINE)
     rows = [row.strip() for row in text.splitlines() if any(map(str.isalnum, row))]
-    if len(rows) <= FEW_ROWS:
+    total = sum(any(map(str.isalnum, row)) for row in call.text.splitlines())  # of a long text only the ends are masked
+    if total <= FEW_ROWS:
         return one_line(" / ".join(rows) or text.strip(), MAX_LINE) or "no output"
     if call.action.verb == "read" and "://" not in call.action.target:
-        return counted(len(rows), "line")
+        return counted(total, "line")
     outcome = outcome_of(call.text).line if call.action.verb == "run" else ""
     line = outcome if outcome and any(outcome in row for row in rows) else rows[0]
-    return f"{one_line(line, MAX_LINE)} (of {counted(len(rows), 'line')})"
+    return f"{one_line(line, MAX_LINE)} (of {counted(total, 'line')})"
 
 
 def _entries(text: str) -> int:

@@ -15,7 +15,7 @@ from .calls import BY_USER, Call, calls_of, strings, unquoted
 from .errors_met import EDITS, errors_met, met_error, programs, was_not_made
 from .facts import newest_calls, runs_of, since_said, still_standing
 from .merge import arranged
-from .next_step import LISTED, next_step, uncommitted
+from .next_step import LISTED, next_step, started, uncommitted
 from .orders import orders_of, rejected
 from .talk import (
     BEFORE,
@@ -125,6 +125,8 @@ def _open(
         yield f"{left} of {counted(todos.total, 'todo')}{LISTED}{todos.message}{old})"
     if files := uncommitted(calls, mask):
         yield files
+    if words := started(calls, mask):
+        yield words
     if words := not_answered(items, mask):
         yield f"the {words}"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from ...models.items import Item
 from ...models.summaries import ErrorMet, Said, Todo
@@ -56,6 +56,12 @@ _DONE_SHARE = 2 / 3
 _CLAUSE = re.compile(r"(?:[,;]|\.(?=\s)|\n|\b(?:and|then|und|dann|et|puis|y|luego)\b)+", re.IGNORECASE)
 EDITED = " edited "
 """Stands in the line that names files which are not committed."""
+STARTED = "started and not closed: "
+"""Begins the line that names a task of a tracker that is being worked on."""
+_FILE = re.compile(r"(?<![\w./-])[\w-]+\.[a-z]{1,5}\b(?!\()")
+_STARTS = re.compile(r"\b(?:in[_-]progress|--claim|start(?:ed)?)\b")
+_CLOSES = re.compile(r" (?:close|done|resolve)$")
+_TRACKERS = re.compile(r"^(?:bd|br|beads|linear|jira|gh issue) (?:update|start|claim|edit|move)$")
 COMMITTED = "since the last commit"
 LISTED = " (list changed last in message "
 """Stands in the line that counts the todos of a list that are open."""
@@ -144,7 +150,8 @@ def _work(
     elif todo and todos is not None:
         if said is not None and said.message > todos.message and said.announces:
             yield _go_on(goal, said, since, mask)
-        yield todo
+        if said is None or said.message <= todos.message or not said.announces or not todos.boxes:
+            yield todo
         return
     else:
         yield _go_on(goal, said, since, mask) + _not_seen(items, calls, own, since, asked, said, mask)
@@ -185,7 +192,7 @@ def _not_seen(
     plan = plan_of(items)
     if plan is None or _is_checked(own):
         return ""
-    row, steps = plan[0].position[0] + 1, [step.replace("**", "") for step in plan_steps(plan[1])]
+    row, steps = plan[0].position[0] + 1, [step.replace("**", "").rstrip(": ") for step in plan_steps(plan[1])]
     left = _left_of(plan[0], steps, own)
     if len(left) == len(steps):
         words = one_line(mask("; ".join(steps)), MAX_STEPS)
@@ -205,11 +212,18 @@ def _is_checked(own: Sequence[Call]) -> bool:
 
 
 def _left_of(plan: Item, steps: Sequence[str], calls: Sequence[Call]) -> list[str]:
-    """Steps of a plan that no change or command since shows by its words."""
+    """Steps of a plan that no change or command since shows by its words; of one that names files, by those."""
     since = [call for call in calls if call.place >= plan.position and call.answered and not call.failed]
     done = [call for call in since if call.action.verb in (*EDITS, "run") and not is_look(call)]
     said = frozenset[str]().union(*(_stems(" ".join(strings(call.args))) for call in done))
-    return [step for step in steps if (words := _stems(step)) and len(words & said) < len(words) * _STEP_SHARE]
+    changed = {posixpath.basename(path) for path in changed_paths(since)}
+    return [step for step in steps if not _is_seen(step, said, changed)]
+
+
+def _is_seen(step: str, said: frozenset[str], changed: Collection[str]) -> bool:
+    named = set(_FILE.findall(step))
+    words = _stems(step)
+    return len(words & said) >= len(words) * _STEP_SHARE and (not named or bool(named & set(changed)))
 
 
 def _goal(items: Sequence[Item], calls: Sequence[Call], asked: int, mask: Mask) -> str:
@@ -316,3 +330,18 @@ def uncommitted(calls: Sequence[Call], mask: Mask) -> str:
     more = f" and {len(paths) - MOST_NAMES} more" if len(paths) > MOST_NAMES else ""
     when = f"{COMMITTED} (message {calls[commits[-1]].place[0] + 1})" if commits else "and no commit went through"
     return f"{counted(len(paths), 'file')}{EDITED}{when}: {', '.join(names)}{more}"
+
+
+def started(calls: Sequence[Call], mask: Mask) -> str:
+    """The task of a tracker that was started last, where no later command closed it; empty: none."""
+    found, row = "", 0
+    for call in calls:
+        if call.action.verb != "run" or not call.answered or call.failed:
+            continue
+        for name, given in programs(call.action.target).items():
+            if _TRACKERS.match(name) and _STARTS.search(call.action.target):
+                found = next((word for word in sorted(given) if any(map(str.isdigit, word))), "")
+                row = call.place[0] + 1
+            elif found and found in given and _CLOSES.search(name):
+                found = ""
+    return f"{STARTED}{mask(found)} (message {row})" if found else ""

@@ -291,7 +291,7 @@ def _last_question(text: str) -> str:
     """The last question of a message, with the sentence before it where it says little; else what asks for a go-ahead,
     else its last sentence."""
     parts = [_MARKS.sub("", part) for part in sentences(text)]
-    parts = [part for part in parts if len(_WORD.findall(part)) > 1] or parts
+    parts = [part for part in parts if len(_WORD.findall(part)) > 1 or part.endswith(("?", "？"))] or parts
     backwards = range(len(parts) - 1, -1, -1)
     invites = next((n for n in backwards if _INVITES.search(parts[n])), len(parts) - 1)
     at = next((n for n in backwards if parts[n].endswith(("?", "？"))), invites)
