@@ -241,9 +241,10 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
     overturned: bool = False
     """The user rejected it, or had it undone."""
     changed_since: str = ""
-    """Files that were changed for it and again after it."""
+    """Files that were changed for it and again after it; of an announcement, all that were changed after it. And the
+    newest commit after it."""
     announces: str = ""
-    """Of the agent's newest message: how it ends where it says what comes next."""
+    """Of a message of the agent: how it ends where it says what comes next."""
     is_thought: bool = False
     """It is no message but a thought on record."""
 

@@ -130,6 +130,12 @@ def test_the_newest_calls_are_told_with_what_came_of_them_and_other_tools_are_co
     ]
 
 
+def test_what_a_runtime_prints_beside_the_output_is_not_what_came_of_a_call() -> None:
+    noise = "Debugger attached.\nWaiting for the debugger to disconnect...\n"
+    assert "last, Bash `node a.js` (message 2): 3 rows" in Talk().run("node a.js", f"{noise}3 rows").told("done")
+    assert "last, Bash `node a.js` (message 2): no output" in Talk().run("node a.js", noise).told("done")
+
+
 def test_a_look_that_failed_is_no_open_error_once_the_work_went_on() -> None:
     talk = Talk().call("Read", "<error>File does not exist.</error>", file_path="/gone.py")
     assert talk.told("open") == ["<error>File does not exist.</error> (in: /gone.py, message 2)", UNANSWERED]

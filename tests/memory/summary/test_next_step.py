@@ -92,6 +92,10 @@ def test_a_new_request_after_a_report_is_no_decision() -> None:
     [
         ("Could you please provide your user ID so I can look it up?", "Sure, my user ID is ivan_muller_7015."),
         (
+            "I need your ID and the booking's. Could you please provide those details?",
+            "Sure! It is YAX4DR, of lee_6825.",
+        ),
+        (
             "Could you please provide the reason for cancellation? The options are:\n1. Change of plan",
             "Change of plan.",
         ),
@@ -496,6 +500,14 @@ def test_a_report_names_the_files_that_were_changed_again_since() -> None:
     assert facts(talk).reports[0].changed_since == "a.ts"
 
 
+def test_an_announcement_names_what_was_edited_after_it_and_the_newest_commit() -> None:
+    plan = "Now I read how the hooks work together, and then I merge the selection into the other hook. " * 3
+    talk = Talk().says(plan).run("grep -n Selection app.js", "1: Selection").edit("/js/app.js")
+    assert facts(talk).reports[0].changed_since == "app.js"
+    talk.run("git commit -m x", "[main 1a2b3c4] x")
+    assert facts(talk).reports[0].changed_since == "app.js; committed in message 7"
+
+
 def test_a_request_that_the_user_took_back_is_marked() -> None:
     talk = Talk().says("Moved.").says("Copy the components to the new folder, please", "user").says("Copied.")
     talk.says("actually, can you revert that? move them instead", "user")
@@ -529,6 +541,8 @@ def test_a_thought_after_the_users_newest_message_is_newer_than_what_was_said_be
 
 
 def test_a_short_answer_stands_with_its_question() -> None:
+    talk = Talk().says(f"{'The getters are cheap, and ' * 4}the setters save.\nReady to start?").says("ok", "user")
+    assert facts(talk).replies[0].about == "Ready to start?"
     talk = Talk().says("`getCwd` is gone.\nBetter?").says("ok", "user")
     assert facts(talk).replies[0].about == "`getCwd` is gone. Better?"
     talk = Talk().says("It stays for reference. Should I proceed?").says("can leave it", "user")

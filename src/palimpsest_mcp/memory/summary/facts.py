@@ -163,7 +163,7 @@ def _words(ranges: Sequence[tuple[int, int]]) -> str:
 MAX_COMMAND = 120
 _RULES = "=-─━ \t"
 """What programs draw beside their words."""
-_NOISE = re.compile(r"\s*(?:Waiting for the debugger|Debugger (?:attached|listening))")
+_NOISE = re.compile(r"[ \t]*(?:Waiting for the debugger|Debugger (?:attached|listening)).*")
 """What runtimes print beside the output of a program."""
 MAX_LINE = 160
 KEPT_RUNS = 6
@@ -186,6 +186,8 @@ _SKILL_FILE = re.compile(r"([^/\\]+)[/\\]SKILL\.md$")
 MOST_NAMES = 3
 """Files that one line names."""
 _COMMIT = re.compile(r"\bgit (?:\S+ )*commit\b")
+_MADE = re.compile(r"^\[\S+ (?:\(root-commit\) )?[0-9a-f]{7,40}\] ", re.MULTILINE)
+"""What git prints of a commit that went through."""
 
 
 def facts_of(items: Sequence[Item], mask: Mask) -> SessionFacts:
@@ -264,12 +266,16 @@ def _with_edits(reports: Sequence[Said], calls: Sequence[Call], mask: Mask) -> t
 
 def _outdated(one: Said, start: int, calls: Sequence[Call], mask: Mask) -> Said:
     before = [call for call in calls if start <= call.place[0] < one.message]
-    again = set(changed_paths([call for call in calls if call.place[0] >= one.message]))
-    names = [posixpath.basename(path) for path in changed_paths(before) if path in again]
+    after = [call for call in calls if call.place[0] >= one.message - 1]
+    again = set(changed_paths(after))
+    paths = changed_paths(after if one.announces else before)
+    names = [posixpath.basename(path) for path in paths if path in again]
     if not names:
         return one
     more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return msgspec.structs.replace(one, changed_since=mask(", ".join(names[-MOST_NAMES:])) + more)
+    made = [call.place[0] + 1 for call in after if _COMMIT.search(call.action.target) and _MADE.search(call.text)]
+    commit = f"; committed in message {made[-1]}" if made else ""
+    return msgspec.structs.replace(one, changed_since=mask(", ".join(names[-MOST_NAMES:])) + more + commit)
 
 
 def _skills(calls: Sequence[Call], mask: Mask) -> tuple[str, ...]:
@@ -403,15 +409,20 @@ def _came(call: Call, mask: Mask) -> str:
         return one_line(f"the user answered: {'; '.join(chosen)}", MAX_LINE)
     if entries := _entries(text):
         return one_line(f"{counted(entries, 'entry')}, beginning with {text.lstrip()[1:].lstrip()}", MAX_LINE)
-    rows = [row.strip() for row in text.splitlines() if any(map(str.isalnum, row))]
-    total = sum(any(map(str.isalnum, row)) for row in call.text.splitlines())  # of a long text only the ends are masked
+    rows = [row.strip() for row in text.splitlines() if _tells(row)]
+    total = sum(map(_tells, call.text.splitlines()))  # of a long text only the ends are masked
     if total <= FEW_ROWS:
-        return one_line(" / ".join(rows) or text.strip(), MAX_LINE) or "no output"
+        return one_line(" / ".join(rows) or _NOISE.sub("", text).strip(), MAX_LINE) or "no output"
     if call.action.verb == "read" and "://" not in call.action.target:
         return counted(total, "line")
     outcome = outcome_of(call.text).line if call.action.verb == "run" else ""
     line = outcome if outcome and any(outcome in row for row in rows) else rows[0]
     return f"{one_line(line, MAX_LINE)} (of {counted(total, 'line')})"
+
+
+def _tells(row: str) -> bool:
+    """Whether a line of an output says something."""
+    return any(map(str.isalnum, row)) and _NOISE.match(row) is None
 
 
 def _entries(text: str) -> int:

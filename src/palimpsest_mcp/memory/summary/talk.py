@@ -296,7 +296,7 @@ def _last_question(text: str) -> str:
     invites = next((n for n in backwards if _INVITES.search(parts[n])), len(parts) - 1)
     at = next((n for n in backwards if parts[n].endswith(("?", "？"))), invites)
     words = parts[at] if parts else ""
-    if at > 0 and len(_WORD.findall(words)) < _FEW_WORDS:
+    if at > 0 and len(_WORD.findall(words)) < _FEW_WORDS and len(parts[at - 1]) + len(words) < MAX_ABOUT:
         words = f"{parts[at - 1]} {words}"
     return one_line(words, MAX_ABOUT)
 
@@ -444,7 +444,11 @@ def reports_of(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> tupl
     answers = [*heard(items, calls, mask)]
     quoted = _quoted(plain, mask, MAX_REPORT)
     until = [*(one.message for one in quoted[1:]), len(items) + MAX_MASKED]
-    return tuple(_with_reaction(one, answers, stop) for one, stop in zip(quoted, until, strict=False))
+    with_work = (
+        msgspec.structs.replace(one, announces=_announcement(text) or one.text) if item.id in before_calls else one
+        for one, (item, text) in zip(quoted, plain, strict=True)
+    )
+    return tuple(_with_reaction(one, answers, stop) for one, stop in zip(with_work, until, strict=False))
 
 
 def heard(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> Iterator[tuple[int, str, bool]]:
