@@ -136,6 +136,19 @@ def test_what_a_runtime_prints_beside_the_output_is_not_what_came_of_a_call() ->
     assert "last, Bash `node a.js` (message 2): no output" in Talk().run("node a.js", noise).told("done")
 
 
+def test_of_the_newest_call_more_is_quoted_than_a_line() -> None:
+    found = "Survivors: 342 (38.38%)\n1. Women: 74.20%\n2. Men: 18.89%\n3. Class 1: 62.96%"
+    talk = Talk("What can be found?").call("Read", found, file_path="/out/summary.txt")
+    quoted = "Survivors: 342 (38.38%) / 1. Women: 74.20% / 2. Men: 18.89% / 3. Class 1: 62.96% (of 4 lines)"
+    assert f"last, Read `/out/summary.txt` (message 2): {quoted}" in talk.told("done")
+    assert "earlier, Read `/out/summary.txt` (message 2): 4 lines" in talk.run("ls", "a").told("done")
+
+
+def test_a_folder_that_files_were_put_into_is_no_changed_file() -> None:
+    talk = Talk().edit("/a.py").run("cp /a.py /b.py /out/")
+    assert "changed 1 file: a.py" in talk.told("done") and "put files into /out/" in talk.told("done")
+
+
 def test_a_look_that_failed_is_no_open_error_once_the_work_went_on() -> None:
     talk = Talk().call("Read", "<error>File does not exist.</error>", file_path="/gone.py")
     assert talk.told("open") == ["<error>File does not exist.</error> (in: /gone.py, message 2)", UNANSWERED]

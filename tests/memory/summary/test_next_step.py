@@ -49,7 +49,8 @@ def test_an_answer_that_comes_as_a_message_after_a_question_tool_is_a_decision()
 
 
 @pytest.mark.parametrize(
-    "text", ["yes", "option 2", "can leave it", "Yes, let's take the economy class", "ja, mach das"]
+    "text",
+    ["yes", "That sounds good.", "option 2", "can leave it", "Yes, let's take the economy class", "ja, mach das"],
 )
 def test_a_go_ahead_is_a_decision_with_what_it_answers(text: str) -> None:
     talk = Talk().says("tui-renderer.ts stays where it is. Should I proceed?").says(text, "user")
@@ -298,6 +299,9 @@ def test_of_a_message_the_sentences_that_announce_something_are_quoted_with_thei
         "; the agent said last, in message 2, before 1 call (it went well): Now let me skip the known ids in load.py; "
     )
     assert said in talk.edit("/load.py").told("next")[0]
+    talk.says("It is there. Now I need to write the styles. Let me make them plain. I'll take one font for all of it.")
+    said = "(it went well): Now I need to write the styles. Let me make them plain. I'll take one font for all of it.; "
+    assert said in talk.edit("/style.css").told("next")[0]
     talk.says("I think the second way makes more sense. Let me do that:").edit("/b.py")
     assert "(it went well): I think the second way makes more sense. Let me do that; " in talk.told("next")[0]
 
@@ -307,7 +311,14 @@ def test_what_the_agent_announced_after_its_list_comes_before_the_lists_next_tod
     assert talk.run("ls", "a").told("next") == ["begin: Write the setup of the server"]
     talk.says("The table is done. Now the modes: let me read how they are run").run("cat main.ts", "rows")
     first, todo = talk.told("next")[0].split("; then ")
-    assert "let me read how they are run" in first and todo == "begin: Write the setup of the server"
+    assert "let me read how they are run" in first
+    assert todo == "as the list says, changed last in message 2: begin: Write the setup of the server"
+
+
+def test_a_list_of_which_all_is_ticked_off_leaves_the_report() -> None:
+    talk = Talk("Make a site").says("I'll make a fine site.").run("cp a b")
+    talk.call("TodoWrite", todos=[{"content": "Copy it and present", "status": "completed"}])
+    assert talk.told("next") == ["report to the user, to the request in message 1: of 1 todo none is open (message 5)"]
 
 
 def test_what_failed_before_the_agent_announced_its_next_act_comes_after_it() -> None:

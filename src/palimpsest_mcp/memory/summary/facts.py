@@ -174,6 +174,11 @@ _CHOSEN = re.compile(r'"="([^"\n]{1,300})"')
 """What a person chose of what a tool put before them: `"question"="answer"`."""
 MOST_GIVEN = 16
 """Values of a call that names no target: all of what it was given, before the line is cut."""
+MAX_NEWEST = 360
+"""Characters of what came of the newest call: it is what the next step builds on."""
+MOST_ROWS = 12
+_PROSE = re.compile(r"\.(?:md|txt|rst|log|out)$", re.IGNORECASE)
+"""Files that say something themselves; of others a place says more."""
 FEW_ROWS = 3
 """So short a result is told whole."""
 _VIEW = re.compile(r"\s*(?:2>&1)?\s*\|\s*(?:head|tail|grep|rg|sed|awk|less|cat|tee|sort|uniq|wc)\b.*", re.DOTALL)
@@ -369,7 +374,8 @@ def newest_calls(calls: Sequence[Call], mask: Mask, number: int = KEPT_ACTIVITY)
             key = call.tool, _given(call)
             told.pop(key, None)
             told[key] = call
-    return [(call is own[-1], call_line(call, mask)) for call in list(told.values())[-number:]]
+    limits = ((call, MAX_NEWEST if call is own[-1] else MAX_LINE) for call in list(told.values())[-number:])
+    return [(call is own[-1], call_line(call, mask, limit)) for call, limit in limits]
 
 
 def _is_good_edit(call: Call) -> bool:
@@ -387,9 +393,13 @@ def _is_check(call: Call) -> bool:
     return call.action.verb == "run" and is_check(call.action.target)
 
 
-def call_line(call: Call, mask: Mask) -> str:
-    """A call as a person reads it: what was called, with what, in which message, and what came of it."""
-    return f"{named_call(call, mask)}: {_came(call, mask)}"
+def call_line(call: Call, mask: Mask, limit: int = MAX_LINE) -> str:
+    """A call as a person reads it: what was called, with what, in which message, and what came of it.
+
+    Args:
+        limit: characters of what came of it.
+    """
+    return f"{named_call(call, mask)}: {_came(call, mask, limit)}"
 
 
 def named_call(call: Call, mask: Mask) -> str:
@@ -398,26 +408,28 @@ def named_call(call: Call, mask: Mask) -> str:
     return f"{call.tool or 'a tool'}{f' `{what}`' if what else ''} (message {call.place[0] + 1})"
 
 
-def _came(call: Call, mask: Mask) -> str:
-    """What came of a call, on one line."""
+def _came(call: Call, mask: Mask, limit: int) -> str:
+    """What came of a call, on one line; where there is room for more than a line, how its output begins."""
     if not call.answered:
         return "no result yet"
     text = mask(ends_of(call.text))
     if call.failed:
         return "a person stopped it" if is_stopped(call) else f"failed: {error_line(text)}"
     if chosen := _CHOSEN.findall(text) if _ANSWERED.match(text) else []:
-        return one_line(f"the user answered: {'; '.join(chosen)}", MAX_LINE)
+        return one_line(f"the user answered: {'; '.join(chosen)}", limit)
     if entries := _entries(text):
-        return one_line(f"{counted(entries, 'entry')}, beginning with {text.lstrip()[1:].lstrip()}", MAX_LINE)
+        return one_line(f"{counted(entries, 'entry')}, beginning with {text.lstrip()[1:].lstrip()}", limit)
     rows = [row.strip() for row in text.splitlines() if _tells(row)]
     total = sum(map(_tells, call.text.splitlines()))  # of a long text only the ends are masked
     if total <= FEW_ROWS:
-        return one_line(" / ".join(rows) or _NOISE.sub("", text).strip(), MAX_LINE) or "no output"
-    if call.action.verb == "read" and "://" not in call.action.target:
+        return one_line(" / ".join(rows) or _NOISE.sub("", text).strip(), limit) or "no output"
+    is_read = call.action.verb == "read" and "://" not in call.action.target
+    if is_read and (limit <= MAX_LINE or not _PROSE.search(call.action.target)):
         return counted(total, "line")
     outcome = outcome_of(call.text).line if call.action.verb == "run" else ""
-    line = outcome if outcome and any(outcome in row for row in rows) else rows[0]
-    return f"{one_line(line, MAX_LINE)} (of {counted(total, 'line')})"
+    begins = " / ".join(rows[:MOST_ROWS]) if limit > MAX_LINE else rows[0]
+    line = outcome if outcome and any(outcome in row for row in rows) else begins
+    return f"{one_line(line, limit)} (of {counted(total, 'line')})"
 
 
 def _tells(row: str) -> bool:

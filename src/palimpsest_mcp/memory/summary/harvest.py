@@ -143,10 +143,13 @@ def _done(calls: Sequence[Call], errors: Sequence[ErrorMet], commits: Sequence[s
         yield ", ".join([*told, *([f"{counted(more, 'other call')}"] if more else [])])
     yield from _failures(calls)
     yield from (f"{'last' if newest else 'earlier'}, {one}" for newest, one in newest_calls(calls, mask, MOST_LAST))
-    files = trail(calls).files
+    changed = trail(calls).files
+    files = [one for one in changed if not one.path.endswith("/")]
     if files:
         more = f" and {len(files) - MOST_FILES} more" if len(files) > MOST_FILES else ""
         yield f"changed {counted(len(files), 'file')}: {', '.join(map(mask, short_names(files[-MOST_FILES:])))}{more}"
+    if folders := [one.path for one in changed if one.path.endswith("/")]:
+        yield f"put files into {', '.join(map(mask, folders[-MOST_LAST:]))}"
     yield from (f"committed {text}" for text in commits)
     yield from (ran(one) for one in still_standing(runs_of(calls, mask), errors))
 

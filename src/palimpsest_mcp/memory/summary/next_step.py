@@ -36,7 +36,7 @@ from .trail import changed_paths
 
 MAX_WORDS = 120
 """Characters of an answer, an error or a step that the next step quotes."""
-MAX_CALL = 160
+MAX_CALL = 260
 MAX_SAID = 120
 MAX_STEPS = 200
 MOST_PARTS = 2
@@ -148,11 +148,16 @@ def _work(
     if last is not None and _is_check(last) and shows_error(last):
         yield f"mend what the last check shows: {call_line(last, mask)}"
     elif todo and todos is not None:
-        if said is not None and said.message > todos.message and said.announces:
-            yield _go_on(goal, said, since, mask)
-        if said is None or said.message <= todos.message or not said.announces or not todos.boxes:
+        if said is None or said.message <= todos.message or not said.announces:
             yield todo
+            return
+        yield _go_on(goal, said, since, mask)
+        if not todos.boxes:
+            yield f"as the list says, changed last in message {todos.message}: {todo}"
         return
+    elif todos is not None and todos.total and not todos.open and (said is None or said.message <= todos.message):
+        ticked = f"of {counted(todos.total, 'todo')} none is open (message {todos.message})"
+        yield f"report to the user, to {goal}: {ticked}"
     else:
         yield _go_on(goal, said, since, mask) + _not_seen(items, calls, own, since, asked, said, mask)
     yield from _settle(own, errors, calls, since, mask)

@@ -565,11 +565,14 @@ def newest_said(items: Sequence[Item], mask: Mask) -> Said | None:
 
 
 def _announcement(text: str) -> str:
-    """How a message ends that says what its author does next: from the last sentence that announces it."""
+    """How a message ends that says what its author does next: from the last sentences that announce it."""
     parts = sentences(text)
-    at = next((n for n in range(len(parts) - 1, -1, -1) if _ANNOUNCES.match(_MARKS.sub("", parts[n]))), None)
+    told = [_ANNOUNCES.match(_MARKS.sub("", part)) is not None for part in parts]
+    at = next((n for n in range(len(parts) - 1, -1, -1) if told[n]), None)
     if at is None:
         return ""
+    while at and told[at - 1]:
+        at -= 1
     is_short = len(_WORD.findall(" ".join(parts[at:]))) < _FEW_WORDS
     return one_line(" ".join(parts[max(0, at - is_short) :]), MAX_REACTION)
 
