@@ -59,6 +59,13 @@ def test_a_go_ahead_is_a_decision_with_what_it_answers(text: str) -> None:
     ]
 
 
+def test_an_answer_to_several_questions_says_that_there_were_several() -> None:
+    asked = "Which months do you mean? How many episodes do you want? Shall it be all of them or the notable ones?"
+    talk = Talk().says(asked).says("last 6 months", "user")
+    about = "said to: 3 questions, the last: Shall it be all of them or the notable ones?"
+    assert decisions(talk) == [("User, message 3: last 6 months", about)]
+
+
 def test_a_go_ahead_that_also_asks_something_is_a_decision_where_the_agent_asked_for_it() -> None:
     talk = Talk().says("1. Upgrade it\n2. Cancel it\nPlease confirm these steps.")
     talk.says("Yes, proceed with those steps. What does the rest cost?", "user").run("ls", "a")
@@ -469,6 +476,13 @@ def test_a_check_without_a_verdict_says_whether_it_shows_an_error() -> None:
     assert talk.told("done")[-1] == "`npm run check` ran and shows no error (message 2): > tsc --noEmit"
 
 
+def test_a_check_that_names_places_in_files_is_not_told_as_clean() -> None:
+    found = "lib/live.ex:25:guard_fail The guard clause can never succeed."
+    talk = Talk().edit("/lib/live.ex").run("mix dialyzer --format short 2>&1 | grep lib", found)
+    assert talk.told("done")[-1].startswith("`mix dialyzer --format short` ran, with no verdict (message 4)")
+    assert talk.told("next")[0].startswith("mend what the last check shows")
+
+
 def test_words_in_quotes_make_no_check_of_a_command() -> None:
     assert facts(Talk().run('bd close x.1 --reason="make the build check pass"', "closed")).runs == ()
     assert len(facts(Talk().run('bash -lc "npm run check"', "ok")).runs) == 1
@@ -482,6 +496,10 @@ def test_what_a_command_closed_is_an_artifact() -> None:
 def test_a_folder_that_was_deleted_and_filled_again_is_not_told_as_deleted() -> None:
     talk = Talk().run("rm -rf /src/components").run("mv /src/tui/a.ts /src/components/a.ts")
     assert "/src/components" not in {one.path for one in talk.harvest().files_modified}
+    talk = Talk().run("cd /repo && rm -rf src/components").run("cd /repo/src/tui && mv *.ts ../components/")
+    assert "deleted" not in {step.verb for one in talk.harvest().files_modified for step in one.steps}
+    talk = Talk().run("rm -rf src/components").run("cd /repo/src/tui && mv *.ts ../components/")
+    assert "deleted" not in {step.verb for one in talk.harvest().files_modified for step in one.steps}
     assert [one.path for one in Talk().run("rm -rf /src/components").harvest().files_modified] == ["/src/components"]
 
 

@@ -239,7 +239,7 @@ class Material:
 
     def worked_on(self) -> list[str]:
         named = [f"`{self.short(path)}`{self.lines(path)}" for path in self.facts.changed[-4:][::-1] if "`" not in path]
-        return [f"Worked on last: {', '.join(named)}"] if named else []
+        return [f"Edited last, by editing tools: {', '.join(named)}"] if named else []
 
     def short(self, path: str) -> str:
         return shortened(path, self.root)

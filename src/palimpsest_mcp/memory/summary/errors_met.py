@@ -304,6 +304,15 @@ def _checked_since(line: str, later: Sequence[Call]) -> str:
     return ""
 
 
+_FINDING = re.compile(r"^\W*(?:[\w@.-]+/)*[\w@-]+\.\w{1,5}[:(]\d+", re.MULTILINE)
+
+
+def finds(call: Call) -> bool:
+    """Whether the output of a check looks like an error, or names a place in a file, as checkers do for what they
+    find."""
+    return shows_error(call) or _FINDING.search(call.text[-MAX_LOOKED_AT:]) is not None
+
+
 def shows_error(call: Call) -> bool:
     return any(_LOUD.search(row) and not _CALM.search(row) for row in call.text.splitlines()[-200:])
 

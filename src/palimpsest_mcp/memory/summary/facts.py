@@ -16,7 +16,7 @@ from ...models.summaries import ErrorMet, Ran, Said, SessionFacts
 from ...models.text import counted
 from ...text.specifics.cues import outcome_of
 from .calls import Call, calls_of, is_check, strings
-from .errors_met import EDITS, error_line, is_stopped, programs, shows_error
+from .errors_met import EDITS, error_line, finds, is_stopped, programs
 from .talk import (
     CUT,
     Mask,
@@ -323,7 +323,7 @@ def runs_of(calls: Sequence[Call], mask: Mask) -> tuple[Ran, ...]:
             failed=failed,
             line=_telling_line(call.text, outcome.line, mask),
             message=call.place[0] + 1,
-            clean=not shows_error(call),
+            clean=not finds(call),
             viewed=_VIEW.search(command) is not None,
         )
         rows[shown] = number
@@ -374,8 +374,8 @@ def newest_calls(calls: Sequence[Call], mask: Mask, number: int = KEPT_ACTIVITY)
             key = call.tool, _given(call)
             told.pop(key, None)
             told[key] = call
-    limits = ((call, MAX_NEWEST if call is own[-1] else MAX_LINE) for call in list(told.values())[-number:])
-    return [(call is own[-1], call_line(call, mask, limit)) for call, limit in limits]
+    rows = [(call, call is own[-1]) for call in list(told.values())[-number:]]
+    return [(newest, call_line(call, mask, MAX_NEWEST if newest else MAX_LINE)) for call, newest in rows]
 
 
 def _is_good_edit(call: Call) -> bool:

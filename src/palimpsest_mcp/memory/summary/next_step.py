@@ -11,7 +11,7 @@ from ...models.summaries import ErrorMet, Said, Todo
 from ...models.text import counted
 from ...text.stem import stem
 from .calls import Call, is_check, strings
-from .errors_met import EDITS, is_look, programs, shows_error
+from .errors_met import EDITS, finds, is_look, programs
 from .facts import call_line, is_thought, named_call, since_said
 from .talk import (
     Mask,
@@ -145,7 +145,7 @@ def _work(
         else:
             yield f"settle what failed last, in message {call.place[0] + 1}: {one_line(one.where, MAX_WORDS)}: {why}"
         return
-    if last is not None and _is_check(last) and shows_error(last):
+    if last is not None and _is_check(last) and finds(last):
         yield f"mend what the last check shows: {call_line(last, mask)}"
     elif todo and todos is not None:
         if said is None or said.message <= todos.message or not said.announces:
@@ -211,7 +211,7 @@ def _not_seen(
 
 def _is_checked(own: Sequence[Call]) -> bool:
     """Whether a check that shows no error came after the last edit."""
-    checks = [place for place, call in enumerate(own) if _is_check(call) and call.answered and not shows_error(call)]
+    checks = [place for place, call in enumerate(own) if _is_check(call) and call.answered and not finds(call)]
     edits = [place for place, call in enumerate(own) if _is_edit(call)]
     return bool(checks and edits and checks[-1] > edits[-1])
 

@@ -302,8 +302,8 @@ def _replaces(new: _Sentence, old: _Sentence) -> bool:
     if fold_text(new.text) == fold_text(old.text) or _without_values(new.text) == _without_values(old.text):
         return True
     if new.removes and (kept := _KEEPS.search(old.text)):
-        named = set(next(filter(None, kept.groups()), "").lower().split())
-        return bool(named & set(_PLAIN.findall(new.text.lower())))
+        named = next(filter(None, kept.groups()), "").lower().split()  # "old code": what is old, not any code
+        return bool(named) and named[0] in _PLAIN.findall(new.text.lower())
     if new.lifts and old.forbids:
         return _share(new.words, old.words) >= 2 / 3
     if new.is_order and new.forbids != old.forbids and new.words and new.words == old.words:

@@ -288,13 +288,17 @@ def _agrees(text: str, before: str) -> bool:
 
 
 def _last_question(text: str) -> str:
-    """The last question of a message, with the sentence before it where it says little; else what asks for a go-ahead,
-    else its last sentence."""
+    """The last question of a message, with the sentence before it where it says little, and how many there are; else
+    what asks for a go-ahead, else how the message begins."""
     parts = [_MARKS.sub("", part) for part in sentences(text)]
     parts = [part for part in parts if len(_WORD.findall(part)) > 1 or part.endswith(("?", "？"))] or parts
     backwards = range(len(parts) - 1, -1, -1)
-    invites = next((n for n in backwards if _INVITES.search(parts[n])), len(parts) - 1)
-    at = next((n for n in backwards if parts[n].endswith(("?", "？"))), invites)
+    asked = [n for n in backwards if parts[n].endswith(("?", "？"))]
+    invites = [n for n in backwards if _INVITES.search(parts[n])]
+    begins = [n for n in reversed(backwards) if len(_WORD.findall(parts[n])) >= _FEW_WORDS]
+    at = next(iter((*asked, *invites, *begins)), 0)
+    if len(asked) > 1:
+        return one_line(f"{len(asked)} questions, the last: {parts[at]}", MAX_ABOUT + len(" questions, the last: "))
     words = parts[at] if parts else ""
     if at > 0 and len(_WORD.findall(words)) < _FEW_WORDS and len(parts[at - 1]) + len(words) < MAX_ABOUT:
         words = f"{parts[at - 1]} {words}"
