@@ -19,6 +19,7 @@ from .calls import Call, calls_of, is_check, strings
 from .errors_met import EDITS, error_line, finds, is_stopped, programs
 from .talk import (
     CUT,
+    MAX_MASKED,
     Mask,
     asks,
     ended_in,
@@ -420,7 +421,7 @@ def _came(call: Call, mask: Mask, limit: int) -> str:
     if entries := _entries(text):
         return one_line(f"{counted(entries, 'entry')}, beginning with {text.lstrip()[1:].lstrip()}", limit)
     rows = [row.strip() for row in text.splitlines() if _tells(row)]
-    total = sum(map(_tells, call.text.splitlines()))  # of a long text only the ends are masked
+    total = _line_count(call, rows)
     if total <= FEW_ROWS:
         return one_line(" / ".join(rows) or _NOISE.sub("", text).strip(), limit) or "no output"
     is_read = call.action.verb == "read" and "://" not in call.action.target
@@ -430,6 +431,11 @@ def _came(call: Call, mask: Mask, limit: int) -> str:
     begins = " / ".join(rows[:MOST_ROWS]) if limit > MAX_LINE else rows[0]
     line = outcome if outcome and any(outcome in row for row in rows) else begins
     return f"{one_line(line, limit)} (of {counted(total, 'line')})"
+
+
+def _line_count(call: Call, rows: Sequence[str]) -> int:
+    """How many lines a result has: of a long one `rows` are those of its ends, which are all that is masked."""
+    return len(rows) if len(call.text) <= MAX_MASKED else sum(map(_tells, call.text.splitlines()))
 
 
 def _tells(row: str) -> bool:
