@@ -261,6 +261,8 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
     """Which message of the session called it, from 1."""
     clean: bool = False
     """Nothing in the output looks like an error."""
+    placed: bool = False
+    """Where it is not clean: it names places in files, and has no word of an error."""
     viewed: bool = False
     """Only a part of its output was shown."""
     edited_since: int = 0

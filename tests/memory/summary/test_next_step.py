@@ -204,6 +204,13 @@ def test_a_failed_try_is_not_to_be_settled_but_gone_round() -> None:
     assert resolutions(talk) == ["it only tried something out"]
 
 
+def test_a_search_that_found_nothing_is_no_failed_try() -> None:
+    talk = Talk("Is there an end of the turn?").says("Let me see where the turn ends:")
+    talk.run("grep -n agent_end src/session.ts", "(no output)\n\nCommand exited with code 1")
+    assert "another way" not in talk.told("next")[0] and "before 1 call (it went well)" in talk.told("next")[0]
+    assert "last, Bash `grep -n agent_end src/session.ts` (message 3): nothing was found" in talk.told("done")
+
+
 def test_what_a_tool_of_a_service_refused_is_told_to_the_user() -> None:
     talk = Talk("Upgrade me to business, please").call(
         "update_booking", "Error: balance is not enough", id="OB", card="g1"
@@ -479,8 +486,14 @@ def test_a_check_without_a_verdict_says_whether_it_shows_an_error() -> None:
 def test_a_check_that_names_places_in_files_is_not_told_as_clean() -> None:
     found = "lib/live.ex:25:guard_fail The guard clause can never succeed."
     talk = Talk().edit("/lib/live.ex").run("mix dialyzer --format short 2>&1 | grep lib", found)
-    assert talk.told("done")[-1].startswith("`mix dialyzer --format short` ran, with no verdict (message 4)")
+    assert talk.told("done")[-1].startswith("`mix dialyzer --format short` ran and names places in files (message 4)")
     assert talk.told("next")[0].startswith("mend what the last check shows")
+
+
+def test_a_check_run_again_after_edits_stands_only_once_also_beside_another_command() -> None:
+    talk = Talk().run("mix dialyzer", "lib/live.ex:25:guard_fail").edit("/lib/live.ex")
+    talk.run("mix compile && mix dialyzer", "done")
+    assert [one.command for one in facts(talk).runs] == ["mix compile && mix dialyzer"]
 
 
 def test_words_in_quotes_make_no_check_of_a_command() -> None:

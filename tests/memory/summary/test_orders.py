@@ -336,7 +336,12 @@ def test_a_condition_on_what_may_be_spent_is_an_order(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "later", ["remoev the old remaining files (main.ts, cli.ts) and commit", "Now delete all of the old code, please."]
+    "later",
+    [
+        "after that, remoev the old files (main.ts, cli.ts right? nothing else), and add a map to AGENTS.md",
+        "remoev the old remaining files (main.ts, cli.ts) and commit",
+        "Now delete all of the old code, please.",
+    ],
 )
 def test_to_have_removed_what_was_to_be_kept_takes_the_order_back_and_is_none_itself(later: str) -> None:
     kept = "can we make it so we keep the old code around for reference?"

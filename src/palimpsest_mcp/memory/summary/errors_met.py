@@ -136,7 +136,7 @@ def errors_met(calls: Sequence[Call], mask: Mask, asked: Sequence[int] = ()) -> 
 def met_error(call: Call) -> bool:
     """Whether a call failed by itself: a search that found nothing, a call that a person stopped and one that the host
     did not make did not."""
-    return call.failed and not (_nothing_found(call) or is_stopped(call) or was_not_made(call))
+    return call.failed and not (found_nothing(call) or is_stopped(call) or was_not_made(call))
 
 
 def was_not_made(call: Call) -> bool:
@@ -189,9 +189,9 @@ def is_stopped(call: Call) -> bool:
     return call.action.verb not in EDITS and BY_USER.search(call.text[-400:]) is not None
 
 
-def _nothing_found(call: Call) -> bool:
-    """A search that exits with 1 has found nothing: no error."""
-    if call.action.verb != "run" or not _LOOKS.match(call.action.target.strip()):
+def found_nothing(call: Call) -> bool:
+    """Whether a search has found nothing, which its exit code calls a failure: no error."""
+    if not call.failed or call.action.verb != "run" or not _LOOKS.match(call.action.target.strip()):
         return False
     rest = [line for line in call.text.splitlines() if line.strip() and not _EXIT_LINE.match(line)]
     return not any(_LOUD.search(line) for line in rest)

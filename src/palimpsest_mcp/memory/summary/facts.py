@@ -16,7 +16,7 @@ from ...models.summaries import ErrorMet, Ran, Said, SessionFacts
 from ...models.text import counted
 from ...text.specifics.cues import outcome_of
 from .calls import Call, calls_of, is_check, strings
-from .errors_met import EDITS, error_line, finds, is_stopped, programs
+from .errors_met import EDITS, error_line, finds, found_nothing, is_stopped, programs, shows_error
 from .talk import (
     CUT,
     MAX_MASKED,
@@ -253,7 +253,8 @@ def since_said(message: int, calls: Sequence[Call]) -> str:
     if not since:
         return ""
     last = since[-1]
-    came = "failed" if last.failed else "went well" if last.answered else "has no result yet"
+    good = last.answered and (not last.failed or found_nothing(last))
+    came = "went well" if good else "failed" if last.failed else "has no result yet"
     return f"before {counted(len(since), 'call')} ({'the newest' if len(since) > 1 else 'it'} {came})"
 
 
@@ -325,6 +326,7 @@ def runs_of(calls: Sequence[Call], mask: Mask) -> tuple[Ran, ...]:
             line=_telling_line(call.text, outcome.line, mask),
             message=call.place[0] + 1,
             clean=not finds(call),
+            placed=not shows_error(call),
             viewed=_VIEW.search(command) is not None,
         )
         rows[shown] = number
@@ -337,8 +339,8 @@ def runs_of(calls: Sequence[Call], mask: Mask) -> tuple[Ran, ...]:
 
 def _is_run_anew(one: Ran, later: Sequence[Ran]) -> bool:
     """Whether a run that is older than some edits was followed by one of all that the same program checks."""
-    names = list(programs(one.command))
-    return one.edited_since > 0 and any(names == list(ran) for ran in map(programs, _whole(later)))
+    names = set(programs(one.command))
+    return one.edited_since > 0 and any(names <= set(ran) for ran in map(programs, _whole(later)))
 
 
 def _whole(runs: Sequence[Ran]) -> list[str]:
@@ -414,6 +416,8 @@ def _came(call: Call, mask: Mask, limit: int) -> str:
     if not call.answered:
         return "no result yet"
     text = mask(ends_of(call.text))
+    if found_nothing(call):
+        return "nothing was found"
     if call.failed:
         return "a person stopped it" if is_stopped(call) else f"failed: {error_line(text)}"
     if chosen := _CHOSEN.findall(text) if _ANSWERED.match(text) else []:

@@ -180,7 +180,7 @@ def is_good(one: Ran) -> bool:
 def ran(one: Ran) -> str:
     """A run of a check as a person reads it."""
     shown = "ran, and what was shown of it has no error" if one.viewed else "ran and shows no error"
-    unsaid = shown if one.clean else "ran, with no verdict"
+    unsaid = shown if one.clean else "ran and names places in files" if one.placed else "ran, with no verdict"
     verdict = {True: "failed", False: "went well", None: unsaid}[one.failed]
     command = one.command.replace("`", "'")
     since = f"before later edits of {counted(one.edited_since, 'file')}" if one.edited_since else ""

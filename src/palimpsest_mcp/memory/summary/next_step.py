@@ -11,7 +11,7 @@ from ...models.summaries import ErrorMet, Said, Todo
 from ...models.text import counted
 from ...text.stem import stem
 from .calls import Call, is_check, strings
-from .errors_met import EDITS, finds, is_look, programs
+from .errors_met import EDITS, finds, found_nothing, is_look, programs
 from .facts import call_line, is_thought, named_call, since_said
 from .talk import (
     Mask,
@@ -132,7 +132,7 @@ def _work(
     said = said if said is not None and said.message > heard_last else None
     hard = [(number, one) for number, one in failing if not is_look(calls[number])]
     goal = _goal(items, calls, asked, mask)
-    if last is not None and last.failed and is_look(last):
+    if last is not None and last.failed and is_look(last) and not found_nothing(last):
         yield f"go on with {goal} another way: {named_call(last, mask)} failed"
         return
     if hard:

@@ -207,7 +207,7 @@ def _statements(text: str) -> Iterator[str]:
         kept = ""
         for part in _STOP.split(line):
             part = part.strip()
-            if part and len(part) <= MAX_ORDER and (_POLITE.search(part) or not _QUESTION.search(part)):
+            if part and len(part) <= MAX_ORDER and (_POLITE.search(part) or not _asks(part)):
                 leans = before and len(_words(part)) < 2 and len(before) + len(part) < MAX_ORDER
                 if kept and not leans:
                     yield kept
@@ -234,6 +234,11 @@ def _lines(text: str) -> Iterator[str]:
         whole = line
     if whole:
         yield whole
+
+
+def _asks(part: str) -> bool:
+    """Whether a sentence is a question; one that only ends in a question within brackets is not."""
+    return _QUESTION.search(part) is not None and part.count("(") <= part.count(")")
 
 
 def _is_told(text: str) -> bool:
