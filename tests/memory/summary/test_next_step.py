@@ -107,6 +107,7 @@ def test_a_new_request_after_a_report_is_no_decision() -> None:
             "Could you please provide the reason for cancellation? The options are:\n1. Change of plan",
             "Change of plan.",
         ),
+        ("Could you please provide the origin and destination, so I can find it?", "It goes from Miami to LAX."),
         ("Wie lautet Ihre Kundennummer?", "Ja, 4711 ist es."),
         ("Is there anything else? Let me know!", "Alright, thank you. Can you now find a flight? I leave on May 20."),
     ],
@@ -343,6 +344,22 @@ def test_what_failed_before_the_agent_announced_its_next_act_comes_after_it() ->
     assert "Let me build the other package first" in first and then.startswith("settle what failed last, in message 2")
 
 
+def test_a_plan_of_which_words_show_little_is_quoted_whole() -> None:
+    plan = (
+        "We just want to:\n1. show the output\n2. save it to the pending list\n3. flush at the end\n4. prompt no more"
+    )
+    talk = Talk().says(plan).edit("/show-the-output.ts").says("The flush is right.").run("grep flush a.ts", "flush()")
+    assert "; its plan in message 2: show the output; save it" in talk.told("next")[0]
+
+
+def test_a_go_ahead_stands_in_the_next_step_with_what_it_answers() -> None:
+    talk = (
+        Talk().says("Ready. Should I proceed with the commit and the tag?").says("yeah, do it", "user").run("git add .")
+    )
+    goal = "go on with the request in message 1, as message 3 says (yeah, do it, said to: "
+    assert talk.told("next")[0].startswith(f"{goal}Should I proceed with the commit and the tag?), and answer it")
+
+
 def test_a_step_of_a_plan_that_names_a_file_is_done_where_that_file_was_changed() -> None:
     talk = Talk().says("I'll do:\n1. live.ex - add the grid styles\n2. app.css - add the grid styles")
     talk.call("Edit", file_path="/live.ex", old_string="a", new_string="add the grid styles").says("So far so good.")
@@ -494,6 +511,18 @@ def test_a_check_run_again_after_edits_stands_only_once_also_beside_another_comm
     talk = Talk().run("mix dialyzer", "lib/live.ex:25:guard_fail").edit("/lib/live.ex")
     talk.run("mix compile && mix dialyzer", "done")
     assert [one.command for one in facts(talk).runs] == ["mix compile && mix dialyzer"]
+
+
+def test_a_check_in_another_folder_is_another_check_and_settles_nothing() -> None:
+    talk = Talk().run("cd packages/agent && npm run build", "npm error command failed\nexit code 1")
+    talk.run("cd packages/tui && npm run build", "done")
+    assert [(one.command, one.failed) for one in facts(talk).runs] == [
+        ("cd packages/agent && npm run build", True),
+        ("cd packages/tui && npm run build", None),
+    ]
+    assert resolutions(talk) == [""]
+    talk.run("cd /repo/packages/agent && npm run build", "done")
+    assert resolutions(talk) == ["a later run of the same program on it went well"]
 
 
 def test_words_in_quotes_make_no_check_of_a_command() -> None:

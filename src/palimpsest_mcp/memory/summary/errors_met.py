@@ -55,6 +55,7 @@ _PLACED = re.compile(r"::|\(\d+,\d+\)|:\d+\b|\bline \d+")
 _IN_FILE = re.compile(r"^(?:[./]*)([\w@./-]+\.\w{1,6})(?:\(\d+,\d+\)|:\d+)")
 """How compilers and linters begin the line of an error: with its file and place."""
 _FOLDER = re.compile(r"^\s*cd \S+\s*&&\s*")
+_INTO = re.compile(r"^\s*cd (\S+)\s*(?:&&|;|\n)")
 _SEGMENT = late(r"&&|\|\||[;\n]")
 _INSERTED = late(r"\$\([^()]*\)[\w./-]*")
 """What a shell puts in the place of a command: neither words nor names that a program is given."""
@@ -246,7 +247,7 @@ def _same_program(call: Call, line: str, later: Sequence[Call]) -> str:
     name, given = list(ran.items())[-1]
     checked, passed, fails_otherwise = is_check(call.action.target), 0, False
     for other in later:
-        if other.action.verb != "run" or not other.answered or is_stopped(other):
+        if other.action.verb != "run" or not other.answered or is_stopped(other) or _are_apart(call, other):
             continue
         others = programs(other.action.target)
         fails = other.failed or outcome_of(other.text).failed or line.removesuffix(CUT) in other.text
@@ -261,6 +262,18 @@ def _same_program(call: Call, line: str, later: Sequence[Call]) -> str:
             return PROGRAM
         fails_otherwise = on_it and name.startswith("git ") and line.removesuffix(CUT) not in other.text
     return OTHERS if fails_otherwise else PASSED if passed > 1 else ""
+
+
+def folder_of(command: str) -> str:
+    """The folder that a command line goes into first; empty: none."""
+    found = _INTO.match(command)
+    return found[1].rstrip("/") if found else ""
+
+
+def _are_apart(call: Call, other: Call) -> bool:
+    """Whether two command lines go into different folders; a whole path and the end of it may be one."""
+    one, two = (folder_of(each.action.target) for each in (call, other))
+    return bool(one and two) and not (f"/{one}".endswith(f"/{two}") or f"/{two}".endswith(f"/{one}"))
 
 
 _TESTS = late(r"\b(?:\w*test\w*|tox|nox|jest|mocha|rspec|phpunit)\b", re.IGNORECASE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import posixpath
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, cast
@@ -16,7 +17,7 @@ from ...models.summaries import ErrorMet, Ran, Said, SessionFacts
 from ...models.text import counted
 from ...text.specifics.cues import outcome_of
 from .calls import Call, calls_of, is_check, strings
-from .errors_met import EDITS, error_line, finds, found_nothing, is_stopped, programs, shows_error
+from .errors_met import EDITS, error_line, finds, folder_of, found_nothing, is_stopped, programs, shows_error
 from .talk import (
     CUT,
     MAX_MASKED,
@@ -310,8 +311,8 @@ def _started(calls: Sequence[Call], tools: re.Pattern[str], names: Sequence[str]
 
 def runs_of(calls: Sequence[Call], mask: Mask) -> tuple[Ran, ...]:
     """The newest run of each command that checks something, newest last."""
-    found: dict[str, Ran] = {}
-    rows: dict[str, int] = {}
+    found: dict[tuple[str, str], Ran] = {}
+    rows: dict[tuple[str, str], int] = {}
     for number, call in enumerate(calls):
         command = call.action.target
         if not (call.answered and _is_check(call)) or _COMMIT.search(command) or is_stopped(call):
@@ -319,8 +320,9 @@ def runs_of(calls: Sequence[Call], mask: Mask) -> tuple[Ran, ...]:
         shown = one_line(_VIEW.sub("", _FOLDER.sub("", mask(command[:4_000]))), MAX_COMMAND)
         outcome = outcome_of(call.text)
         failed = True if call.failed else outcome.failed
-        found.pop(shown, None)
-        found[shown] = Ran(
+        key = shown, folder_of(command)
+        found.pop(key, None)
+        found[key] = Ran(
             command=shown,
             failed=failed,
             line=_telling_line(call.text, outcome.line, mask),
@@ -329,12 +331,20 @@ def runs_of(calls: Sequence[Call], mask: Mask) -> tuple[Ran, ...]:
             placed=not shows_error(call),
             viewed=_VIEW.search(command) is not None,
         )
-        rows[shown] = number
+        rows[key] = number
+    edited = {key: len(changed_paths(calls[row + 1 :])) for key, row in rows.items()}
     kept = [
-        msgspec.structs.replace(one, edited_since=len(changed_paths(calls[rows[shown] + 1 :])))
-        for shown, one in found.items()
+        (folder, msgspec.structs.replace(one, edited_since=edited[shown, folder]))
+        for (shown, folder), one in found.items()
     ]
-    return tuple(one for at, one in enumerate(kept) if not _is_run_anew(one, kept[at + 1 :]))[-KEPT_RUNS:]
+    newest = [pair for at, pair in enumerate(kept) if not _is_run_anew(pair[1], [one for _, one in kept[at + 1 :]])]
+    twice = Counter(one.command for _, one in newest)
+    return tuple(
+        msgspec.structs.replace(one, command=mask(f"cd {folder} && {one.command}"))
+        if folder and twice[one.command] > 1
+        else one
+        for folder, one in newest
+    )[-KEPT_RUNS:]
 
 
 def _is_run_anew(one: Ran, later: Sequence[Ran]) -> bool:

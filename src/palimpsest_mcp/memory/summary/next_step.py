@@ -19,6 +19,7 @@ from .talk import (
     asks,
     ended_in,
     ends_of_turns,
+    go_ahead_of,
     has_last_word,
     heard,
     is_unanswered,
@@ -187,8 +188,8 @@ def _not_seen(
     said: Said | None,
     mask: Mask,
 ) -> str:
-    """Parts of the request, else steps of the agent's plan, that no call shows by its words; empty where words of none
-    are seen, since then they tell nothing, and where a check went well after the last edit."""
+    """Parts of the request, else steps of the agent's plan, that no call shows by its words; the whole plan where words
+    of most steps are not seen; empty where a check went well after the last edit."""
     text = next((text for item, text in spoken(items, "user") if item.position[0] + 1 == asked), "")
     left = [one_line(mask(part), MAX_WORDS) for part in unseen_parts(text, since)]
     if left:
@@ -199,7 +200,7 @@ def _not_seen(
         return ""
     row, steps = plan[0].position[0] + 1, [step.replace("**", "").rstrip(": ") for step in plan_steps(plan[1])]
     left = _left_of(plan[0], steps, own)
-    if len(left) == len(steps):
+    if 2 * len(left) > len(steps):  # words of most are not seen, so they tell nothing
         words = one_line(mask("; ".join(steps)), MAX_STEPS)
         return "" if said is not None and said.message == row else f"; its plan in message {row}: {words}"
     return (
@@ -236,7 +237,14 @@ def _goal(items: Sequence[Item], calls: Sequence[Call], asked: int, mask: Mask) 
     text = next((text for item, text in spoken(items, "user") if item.position[0] + 1 == asked), "")
     goal = f"the {'question' if asks(text) else 'request'} in message {asked}"
     said = [one for one in heard(items, calls, mask) if one[0] > asked]
-    return f"{goal}, as message {said[-1][0]} says ({one_line(said[-1][1], MAX_WORDS)})" if said else goal
+    if not said:
+        return goal
+    row, words, _ = said[-1]
+    go_ahead = go_ahead_of(items, mask)
+    about = (
+        f", said to: {go_ahead.about}" if go_ahead is not None and go_ahead.message == row and go_ahead.about else ""
+    )
+    return f"{goal}, as message {row} says ({one_line(words, MAX_WORDS)}{about})"
 
 
 def _settle(
