@@ -233,6 +233,15 @@ def test_a_todo_that_a_later_call_did_gives_way_to_the_next_one() -> None:
     assert talk.harvest().key_artifacts == ("made /out/reference.jpg",)
 
 
+def test_a_file_that_was_written_does_a_todo_by_what_it_is_called_not_by_what_stands_in_it() -> None:
+    todos = [{"content": "Write the article with the photos", "status": "in_progress"}]
+    talk = Talk().call("TodoWrite", todos=todos)
+    talk.call("Write", file_path="/notes.md", content="write the article with the photos " * 5)
+    assert talk.told("next") == ["go on with: Write the article with the photos"]
+    talk.call("Write", file_path="/article.md", content="# Light", description="Write the article with photos")
+    assert talk.told("next")[0].startswith("report to the user: the last open todo is done (message 6 did: Write the")
+
+
 def test_a_plan_that_the_agent_works_by_is_the_next_step() -> None:
     talk = Talk().says("Changes needed:\n1. Remove the flush\n2. Move the components on submit").edit("/a.ts")
     assert talk.told("next") == [

@@ -295,9 +295,12 @@ def _did(one: Todo, calls: Sequence[Call]) -> int:
     words = _stems(one.text)
     for call in calls:
         looked = call.action.verb in ("read", "search") or is_look(call)
-        if looked or is_todo_tool(call.tool) or call.action.verb in EDITS or len(words) < 2:
+        if looked or is_todo_tool(call.tool) or call.action.verb == "edit" or len(words) < 2:
             continue
-        said = _stems(" ".join([*strings(call.args), call.text[:MAX_SHOWN]]))
+        given = strings(call.args)
+        if call.action.verb == "write":  # by what it is called and said to be, not by what stands in it
+            given = (text for text in given if len(text) <= MAX_WORDS)
+        said = _stems(" ".join([*given, call.text[:MAX_SHOWN]]))
         if len(words & said) >= len(words) * _DONE_SHARE:
             return call.place[0] + 1
     return 0
