@@ -145,6 +145,8 @@ class AnchoredSummary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
 
     withdrawn_orders: tuple[StandingOrder, ...] = ()
     """What the user took back or replaced. Found by code and never written down: an old order must not be read."""
+    outdated_decisions: tuple[str, ...] = ()
+    """Answers of the user of whose edits nothing is left. Found by code and never written down."""
     left_out: dict[str, int] = {}
     """Entries that did not fit, by section; the ledger gives them again."""
     files_read: int = 0
@@ -180,7 +182,7 @@ class AnchoredSummary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
         data["files_modified"] = {
             self._key(one): [*map(step_words, one.steps), *one.changes] for one in self.files_modified
         }
-        del data["withdrawn_orders"]
+        del data["withdrawn_orders"], data["outdated_decisions"]
         data["standing_orders"] = [_whole(one) for one in self.standing_orders]
         data["decisions_made"] = [_whole(one) for one in self.decisions_made]
         data["blockers"] = list(self.open_blockers)
@@ -239,7 +241,12 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
     overturned: bool = False
     """The user rejected it, or had it undone."""
     changed_since: str = ""
-    """Files that were changed for it and again after it."""
+    """Files that were changed for it and again after it; of an announcement, all that were changed after it. And the
+    newest commit after it."""
+    announces: str = ""
+    """Of a message of the agent: how it ends where it says what comes next."""
+    is_thought: bool = False
+    """It is no message but a thought on record."""
 
 
 class Ran(msgspec.Struct, frozen=True, kw_only=True):
@@ -254,6 +261,10 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
     """Which message of the session called it, from 1."""
     clean: bool = False
     """Nothing in the output looks like an error."""
+    placed: bool = False
+    """Where it is not clean: it names places in files, and has no word of an error."""
+    viewed: bool = False
+    """Only a part of its output was shown."""
     edited_since: int = 0
     """How many files editing tools changed after it."""
 
@@ -267,6 +278,8 @@ class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Of the user; short answers such as "ok" are none, unless there is nothing else."""
     go_ahead: Said | None = None
     """The user's newest message, where it is short and came after the newest request."""
+    chosen: Said | None = None
+    """What the user chose of what a tool put before them, where it is the user's newest word."""
     came_since: int = 0
     """How many messages of the user came after its first, short ones too."""
     replies: tuple[Said, ...] = ()

@@ -116,7 +116,7 @@ def test_a_go_ahead_is_what_was_asked_last_with_what_it_answers() -> None:
     assert "yeah, do it all" not in text.split("### Facts")[1]
 
 
-def test_errors_that_are_not_open_are_counted_by_what_became_of_them() -> None:
+def test_errors_that_are_not_open_are_told_by_what_became_of_them() -> None:
     missing = "Error: no such file"
     done = [
         *call("r1", "Read", missing, file_path="/gone.txt"),
@@ -128,7 +128,8 @@ def test_errors_that_are_not_open_are_counted_by_what_became_of_them() -> None:
         *call("r5", "Bash", "", command="mkdir -p ~/t && cp src/d.json ~/t/c.json"),
     ]
     text = to_markdown(handoff("task", [*SESSION, *done]))
-    assert "- 3 other errors: 2 seen to work later, 1 to which nothing came back." in text
+    assert "- Left behind: Error: no such file (in: /gone.txt): it only looked; the work went on without it" in text
+    assert "- 2 other errors: gone, as later results show." in text
 
 
 def test_one_error_that_two_commands_met_is_told_once_with_both() -> None:
@@ -146,3 +147,10 @@ def test_what_the_agent_said_before_the_newest_request_is_told_as_that() -> None
     ]
     text = to_markdown(handoff("task", [*SESSION, *asked]))
     assert "- Agent, message 9, its newest, before the user's message 10: Which coast shall it be?" in text
+
+
+def test_what_the_user_chose_of_a_tools_question_is_what_was_asked_last() -> None:
+    answer = 'User has answered your questions: "Skip the hook, or fix?"="main was clean; fix the issues".'
+    text = to_markdown(handoff("task", [*SESSION, *call("q1", "AskUserQuestion", answer, questions=[])]))
+    row = len(SESSION) + 2
+    assert f"- Asked last (message {row}): main was clean; fix the issues; before it (message " in text

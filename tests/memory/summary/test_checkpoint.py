@@ -43,7 +43,7 @@ class Talk:
         return [one.text for one in self.harvest().checkpoint if one.kind == kind]
 
 
-UNANSWERED = "the request in message 1 is not answered yet"
+UNANSWERED = "the request in message 1: the agent has not ended its turn yet"
 REJECTED = "The user doesn't want to proceed with this tool use. The tool use was rejected."
 
 
@@ -51,7 +51,7 @@ def test_it_says_what_was_asked_what_was_done_and_how_that_came_out() -> None:
     talk = Talk().edit("/a.py").edit("/b.py").run("pytest -q", "12 passed in 1s").says("Both are moved.")
     assert talk.told("asked") == ["message 1: Move the importer to Postgres"]
     assert talk.told("done") == [
-        "1 command",
+        "Bash 1 time",
         "changed 2 files: a.py, b.py",
         "`pytest -q` went well (message 6): 12 passed in 1s",
     ]
@@ -65,7 +65,9 @@ def test_only_the_newest_request_counts_and_what_was_committed_before_it_is_fini
     assert talk.told("asked") == ["message 7: Now move the exporter as well"]
     assert talk.told("finished") == ["[main 1a2b3c4] Move the importer"]
     assert talk.told("done") == ["last, Edit `/b.py` (message 8): ok", "changed 1 file: b.py"]
-    assert "- Finished, not to be done again: [main 1a2b3c4] Move the importer" in to_markdown(talk.harvest())
+    assert "- Ticked off or committed, not to be done again: [main 1a2b3c4] Move the importer" in to_markdown(
+        talk.harvest()
+    )
 
 
 def test_finished_todos_are_named_and_the_one_in_progress_is_next() -> None:
@@ -88,10 +90,10 @@ def test_a_plan_that_nobody_touched_for_the_newest_request_is_not_its_next_step(
     )
     assert talk.told("open") == [
         "1 of 2 todos (list changed last in message 2: before the newest request)",
-        "the request in message 5 is not answered yet",
+        "the request in message 5: the agent has not ended its turn yet",
     ]
     assert talk.told("next") == [
-        "go on with the request in message 5, and answer it; the last call for it: Read `/s.py` (message 6): text"
+        "go on with the request in message 5, and answer it; the newest call: Read `/s.py` (message 6): text"
     ]
 
 
@@ -119,13 +121,32 @@ def test_the_newest_calls_are_told_with_what_came_of_them_and_other_tools_are_co
         questions=["How?"],
     )
     assert talk.told("done") == [
-        "2 reads, get_reservation 1 time, AskUserQuestion 1 time",
+        "get_reservation 1 time, web_fetch 1 time, Read 1 time, AskUserQuestion 1 time",
         "earlier, web_fetch `https://a.example/x` (message 4): # Untitled / No content could be extracted from this "
         "page",
         "earlier, Read `/a.py` (message 6): 80 lines",
         "last, AskUserQuestion `How?` (message 10): the user answered: fix the issues",
         "changed 1 file: a.py",
     ]
+
+
+def test_what_a_runtime_prints_beside_the_output_is_not_what_came_of_a_call() -> None:
+    noise = "Debugger attached.\nWaiting for the debugger to disconnect...\n"
+    assert "last, Bash `node a.js` (message 2): 3 rows" in Talk().run("node a.js", f"{noise}3 rows").told("done")
+    assert "last, Bash `node a.js` (message 2): no output" in Talk().run("node a.js", noise).told("done")
+
+
+def test_of_the_newest_call_more_is_quoted_than_a_line() -> None:
+    found = "Survivors: 342 (38.38%)\n1. Women: 74.20%\n2. Men: 18.89%\n3. Class 1: 62.96%"
+    talk = Talk("What can be found?").call("Read", found, file_path="/out/summary.txt")
+    quoted = "Survivors: 342 (38.38%) / 1. Women: 74.20% / 2. Men: 18.89% / 3. Class 1: 62.96% (of 4 lines)"
+    assert f"last, Read `/out/summary.txt` (message 2): {quoted}" in talk.told("done")
+    assert "earlier, Read `/out/summary.txt` (message 2): 4 lines" in talk.run("ls", "a").told("done")
+
+
+def test_a_folder_that_files_were_put_into_is_no_changed_file() -> None:
+    talk = Talk().edit("/a.py").run("cp /a.py /b.py /out/")
+    assert "changed 1 file: a.py" in talk.told("done") and "put files into /out/" in talk.told("done")
 
 
 def test_a_look_that_failed_is_no_open_error_once_the_work_went_on() -> None:
@@ -153,7 +174,7 @@ def test_a_call_that_the_host_did_not_make_is_counted_as_such_and_is_no_error() 
     )
     assert talk.harvest().errors_encountered == ()
     talk.call("Read", "<error>File does not exist.</error>", error=True, file_path="/b.py").call("Read", file_path="/c")
-    assert talk.told("done")[0] == "3 reads; 2 of 3 calls failed (1 of them not made by the host)"
+    assert talk.told("done")[:2] == ["Read 1 time", "1 call failed; 1 more was not made by the host"]
 
 
 def test_a_check_that_fails_with_another_error_now_shows_that_the_first_one_is_past() -> None:
@@ -268,7 +289,9 @@ def test_a_short_answer_stands_beside_the_request() -> None:
         "message 3: yes, do it (said to: Shall I push it to the server?); before it, message 1: Move the importer to "
         "Postgres"
     ]
-    assert talk.run("git push", "ok").told("open") == ["the go-ahead in message 3 is not answered yet"]
+    assert talk.run("git push", "ok").told("open") == [
+        "the go-ahead in message 3: the agent has not ended its turn yet"
+    ]
 
 
 def test_it_is_written_anew_and_never_kept_from_an_earlier_pass() -> None:

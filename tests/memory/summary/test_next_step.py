@@ -49,13 +49,21 @@ def test_an_answer_that_comes_as_a_message_after_a_question_tool_is_a_decision()
 
 
 @pytest.mark.parametrize(
-    "text", ["yes", "option 2", "can leave it", "Yes, let's take the economy class", "ja, mach das"]
+    "text",
+    ["yes", "That sounds good.", "option 2", "can leave it", "Yes, let's take the economy class", "ja, mach das"],
 )
 def test_a_go_ahead_is_a_decision_with_what_it_answers(text: str) -> None:
     talk = Talk().says("tui-renderer.ts stays where it is. Should I proceed?").says(text, "user")
     assert decisions(talk) == [
         (f"User, message 3: {text}", "said to: tui-renderer.ts stays where it is. Should I proceed?")
     ]
+
+
+def test_an_answer_to_several_questions_says_that_there_were_several() -> None:
+    asked = "Which months do you mean? How many episodes do you want? Shall it be all of them or the notable ones?"
+    talk = Talk().says(asked).says("last 6 months", "user")
+    about = "said to: 3 questions, the last: Shall it be all of them or the notable ones?"
+    assert decisions(talk) == [("User, message 3: last 6 months", about)]
 
 
 def test_a_go_ahead_that_also_asks_something_is_a_decision_where_the_agent_asked_for_it() -> None:
@@ -65,8 +73,8 @@ def test_a_go_ahead_that_also_asks_something_is_a_decision_where_the_agent_asked
         "User, message 3: Yes, proceed with those steps. What does the rest cost?"
     ]
     assert talk.told("next") == [
-        "go on with the plan of message 2 (Upgrade it; Cancel it); the newest call: Bash `ls` (message 4); "
-        "then answer the question in message 3"
+        "go on with the question in message 3, and answer it; the newest call: Bash `ls` (message 4): a; its plan in "
+        "message 2: Upgrade it; Cancel it"
     ]
 
 
@@ -92,15 +100,45 @@ def test_a_new_request_after_a_report_is_no_decision() -> None:
     [
         ("Could you please provide your user ID so I can look it up?", "Sure, my user ID is ivan_muller_7015."),
         (
+            "I need your ID and the booking's. Could you please provide those details?",
+            "Sure! It is YAX4DR, of lee_6825.",
+        ),
+        (
             "Could you please provide the reason for cancellation? The options are:\n1. Change of plan",
             "Change of plan.",
         ),
+        ("Could you please provide the origin and destination, so I can find it?", "It goes from Miami to LAX."),
         ("Wie lautet Ihre Kundennummer?", "Ja, 4711 ist es."),
         ("Is there anything else? Let me know!", "Alright, thank you. Can you now find a flight? I leave on May 20."),
     ],
 )
 def test_an_answer_that_only_gives_data_or_thanks_is_no_decision(asked: str, answer: str) -> None:
     assert decisions(Talk().says(asked).says(answer, "user")) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        ("I bet it is detected as light.", "no, that's not it, both use the dark theme. write a simple test, please"),
+        ("It is `#6c6c6c` now. If you want it brighter, let me know!", "ok, make muted a little brighter"),
+    ],
+)
+def test_a_verdict_on_a_guess_or_an_ok_before_a_new_request_is_no_decision(said: str, answer: str) -> None:
+    assert decisions(Talk().says(said).says(answer, "user")) == []
+    asked = Talk().says(f"{said} Shall I make it brighter?").says("ok, make it brighter but only in dark", "user")
+    assert len(decisions(asked)) == 1
+
+
+def test_a_message_that_gives_data_stands_before_the_request_that_it_is_for() -> None:
+    talk = Talk("Can you look for duplicate bookings?").says("Could you provide me with your user ID?")
+    talk.says("Sure, my user ID is sophia_4574.", "user").call("get_user", "{}", id="sophia_4574")
+    assert decisions(talk) == []
+    assert talk.told("asked")[0].endswith("; before it, message 1: Can you look for duplicate bookings?")
+    assert talk.told("next")[0].startswith("go on with the question in message 1, as message 3 says (Sure, my user ID")
+    assert talk.told("open") == [
+        "the question in message 1: the agent said first, in message 2: Could you provide me "
+        "with your user ID?; its turn has not ended yet"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -115,7 +153,7 @@ def test_an_answer_to_a_choice_stays_a_decision(asked: str) -> None:
     assert len(decisions(Talk().says(asked).says("yes, PDF", "user"))) == 1
 
 
-def test_an_answer_whose_edits_were_written_anew_for_a_later_message_says_so() -> None:
+def test_an_answer_whose_edits_were_all_written_anew_for_a_later_message_is_left_out() -> None:
     def edit(talk: Talk, old: str, new: str) -> Talk:
         return talk.call("Edit", file_path="/dark.json", old_string=old, new_string=new)
 
@@ -126,12 +164,10 @@ def test_an_answer_whose_edits_were_written_anew_for_a_later_message_says_so() -
         ("User, message 3: no, the block should stay as is", "said to: Code and blocks are blue now.")
     ]
     edit(talk, 'code: "blue",', 'code: "red",')
-    assert "changed again" not in str(decisions(talk))
+    assert len(decisions(talk)) == 1
     edit(talk, 'block: ""', 'block: "green"')
-    since = "said to: Code and blocks are blue now.; what was edited upon it was changed again in message 10"
-    assert decisions(talk) == [("User, message 3: no, the block should stay as is", since)]
-    kept = fit(first, talk.harvest(), len, 100_000)
-    assert [one.rationale for one in kept.decisions_made] == [since]
+    assert decisions(talk) == []
+    assert fit(first, talk.harvest(), len, 100_000).decisions_made == ()
 
 
 def test_secrets_in_decisions_are_masked() -> None:
@@ -144,8 +180,9 @@ def test_secrets_in_decisions_are_masked() -> None:
 
 def test_the_newest_question_of_the_user_stays_open_until_the_agent_answers() -> None:
     talk = Talk("Are there any other such paths?").call("Grep", "a.ts", pattern="__dirname")
-    assert facts(talk).questions == ("The user's question in message 1 is not answered yet.",)
-    assert talk.told("open") == ["the question in message 1 is not answered yet"]
+    open_one = "question in message 1: the agent has not ended its turn yet"
+    assert facts(talk).questions == (f"The user's {open_one}.",)
+    assert talk.told("open") == [f"the {open_one}"]
     talk.says("No, only config.ts uses it.")
     assert facts(talk).questions == () and talk.told("open") == ["none detected"]
 
@@ -153,7 +190,9 @@ def test_the_newest_question_of_the_user_stays_open_until_the_agent_answers() ->
 def test_a_part_of_a_short_request_that_no_call_shows_is_what_comes_next() -> None:
     talk = Talk("create a custom light theme. open it for me once created")
     talk.run("cp theme/light.json ~/.pi/themes/custom-light-theme.json")
-    assert talk.told("next") == ["go on with the request in message 1: not seen done yet: open it for me once created"]
+    assert talk.told("next")[0].endswith("; of the request no call shows yet: open it for me once created")
+    talk = Talk("is it all there? if not, copy the theme first").run("cp theme/light.json /theme/first.json")
+    assert "no call shows" not in talk.told("next")[0]
 
 
 def test_a_failed_try_is_not_to_be_settled_but_gone_round() -> None:
@@ -164,6 +203,13 @@ def test_a_failed_try_is_not_to_be_settled_but_gone_round() -> None:
         "go on with the question in message 1 another way: Bash `npx tsx -e 'import(1)'` (message 2) failed"
     ]
     assert resolutions(talk) == ["it only tried something out"]
+
+
+def test_a_search_that_found_nothing_is_no_failed_try() -> None:
+    talk = Talk("Is there an end of the turn?").says("Let me see where the turn ends:")
+    talk.run("grep -n agent_end src/session.ts", "(no output)\n\nCommand exited with code 1")
+    assert "another way" not in talk.told("next")[0] and "before 1 call (it went well)" in talk.told("next")[0]
+    assert "last, Bash `grep -n agent_end src/session.ts` (message 3): nothing was found" in talk.told("done")
 
 
 def test_what_a_tool_of_a_service_refused_is_told_to_the_user() -> None:
@@ -187,12 +233,24 @@ def test_a_todo_that_a_later_call_did_gives_way_to_the_next_one() -> None:
     assert talk.harvest().key_artifacts == ("made /out/reference.jpg",)
 
 
+def test_a_file_that_was_written_does_a_todo_by_what_it_is_called_not_by_what_stands_in_it() -> None:
+    todos = [{"content": "Write the article with the photos", "status": "in_progress"}]
+    talk = Talk().call("TodoWrite", todos=todos)
+    talk.call("Write", file_path="/notes.md", content="write the article with the photos " * 5)
+    assert talk.told("next") == ["go on with: Write the article with the photos"]
+    talk.call("Write", file_path="/article.md", content="# Light", description="Write the article with photos")
+    assert talk.told("next")[0].startswith("report to the user: the last open todo is done (message 6 did: Write the")
+
+
 def test_a_plan_that_the_agent_works_by_is_the_next_step() -> None:
     talk = Talk().says("Changes needed:\n1. Remove the flush\n2. Move the components on submit").edit("/a.ts")
     assert talk.told("next") == [
-        "go on with the plan of message 2 (Remove the flush; Move the components on submit); "
-        "the newest call: Edit `/a.ts` (message 3)"
+        "go on with the request in message 1, and answer it; the agent said last, in message 2, before 1 call (it went "
+        "well): Changes needed: 1. Remove the flush 2. Move the components on submit; the newest call: Edit `/a.ts` "
+        "(message 3), which went well"
     ]
+    talk.says("This one is simple.").edit("/b.ts")
+    assert talk.told("next")[0].endswith("; its plan in message 2: Remove the flush; Move the components on submit")
 
 
 def test_steps_that_the_user_was_shown_are_no_plan_once_the_user_asks_something_else() -> None:
@@ -207,12 +265,15 @@ def test_steps_of_a_plan_that_were_made_are_not_named_again() -> None:
         .says("I'll do:\n1. flush on prompt\n2. merge TranscriptSelection into app.js")
         .edit("/flush-on-prompt.ts")
     )
-    assert "(merge TranscriptSelection into app.js)" in talk.told("next")[0]
+    left = "; of its plan in message 2 no call shows yet: merge TranscriptSelection into app.js"
+    assert talk.told("next")[0].endswith(left)
+    talk.run("npm run check", CHECKED)
+    assert "its plan" not in talk.told("next")[0]
 
 
 def test_a_turn_that_was_broken_off_and_continued_is_still_open() -> None:
     talk = Talk().says("I look at the importer now.").says("continue", "user").run("ls", "a")
-    assert talk.told("open") == ["the request in message 1 is not answered yet"]
+    assert talk.told("open") == ["the request in message 1: the agent has not ended its turn yet"]
     assert talk.told("asked")[0].startswith("message 3: continue (said to: I look at the importer now.); before it")
 
 
@@ -235,9 +296,9 @@ def test_an_edit_that_came_last_leaves_room_for_the_check_that_is_due() -> None:
     talk = Talk().run("npm run check", CHECKED).says("Let me fix this:")
     talk.edit("/src/theme.ts", "Successfully replaced text in /src/theme.ts. Changed 464 characters to 365. " * 3)
     assert talk.told("next") == [
-        "go on with the request in message 1, and answer it; before 1 call (it went well) the agent said: Let me fix "
-        "this:; the last call for it: Edit `/src/theme.ts` (message 5), which went well; then check what was changed "
-        "since the last check (message 2)"
+        "go on with the request in message 1, and answer it; the agent said last, in message 4, before 1 call (it went "
+        "well): Let me fix this; the newest call: Edit `/src/theme.ts` (message 5), which went well; then check what "
+        "was changed since the last check (message 2)"
     ]
 
 
@@ -246,12 +307,122 @@ def test_a_plan_whose_steps_are_all_seen_done_is_not_what_comes_next() -> None:
     talk.edit("/flush-on-prompt.ts").edit("/flush-on-submit.ts").says("Now the close protocol:")
     talk.run("git status", "Changes not staged for commit:\n  modified: flush-on-prompt.ts")
     assert talk.told("next") == [
-        "go on with the request in message 1, and answer it; before 1 call (it went well) the agent said: "
-        "Now the close protocol:; "
-        "the last call for it: Bash `git status` (message 8): Changes not staged for commit: / modified: "
+        "go on with the request in message 1, and answer it; the agent said last, in message 7, before 1 call (it went "
+        "well): Now the close protocol; "
+        "the newest call: Bash `git status` (message 8): Changes not staged for commit: / modified: "
         "flush-on-prompt.ts; then commit the changed files"
     ]
     assert talk.told("open")[0].startswith("2 files edited and no commit went through: flush-on-prompt.ts")
+
+
+def test_of_a_message_the_sentences_that_announce_something_are_quoted_with_their_place() -> None:
+    talk = Talk().says(
+        "The rows come twice. That is since the source restarts. Now let me skip the known ids in load.py:"
+    )
+    said = (
+        "; the agent said last, in message 2, before 1 call (it went well): Now let me skip the known ids in load.py; "
+    )
+    assert said in talk.edit("/load.py").told("next")[0]
+    talk.says("It is there. Now I need to write the styles. Let me make them plain. I'll take one font for all of it.")
+    said = "(it went well): Now I need to write the styles. Let me make them plain. I'll take one font for all of it.; "
+    assert said in talk.edit("/style.css").told("next")[0]
+    talk.says("I think the second way makes more sense. Let me do that:").edit("/b.py")
+    assert "(it went well): I think the second way makes more sense. Let me do that; " in talk.told("next")[0]
+
+
+def test_what_the_agent_announced_after_its_list_comes_before_the_lists_next_todo() -> None:
+    talk = Talk().call("TodoWrite", todos=[{"content": "Write the setup of the server", "status": "pending"}])
+    assert talk.run("ls", "a").told("next") == ["begin: Write the setup of the server"]
+    talk.says("The table is done. Now the modes: let me read how they are run").run("cat main.ts", "rows")
+    first, todo = talk.told("next")[0].split("; then ")
+    assert "let me read how they are run" in first
+    assert todo == "as the list says, changed last in message 2: begin: Write the setup of the server"
+
+
+def test_a_list_of_which_all_is_ticked_off_leaves_the_report() -> None:
+    talk = Talk("Make a site").says("I'll make a fine site.").run("cp a b")
+    talk.call("TodoWrite", todos=[{"content": "Copy it and present", "status": "completed"}])
+    assert talk.told("next") == ["report to the user, to the request in message 1: of 1 todo none is open (message 5)"]
+
+
+def test_what_failed_before_the_agent_announced_its_next_act_comes_after_it() -> None:
+    talk = Talk().run("npm run build", "error: no member EditorTheme\nexit code 2")
+    assert talk.told("next")[0].startswith("settle what failed last, in message 2")
+    talk.says("The types are stale. Let me build the other package first:").call("Read", "text", file_path="/p.json")
+    first, then = talk.told("next")[0].split("; then ")
+    assert "Let me build the other package first" in first and then.startswith("settle what failed last, in message 2")
+
+
+def test_a_plan_of_which_words_show_little_is_quoted_whole() -> None:
+    plan = (
+        "We just want to:\n1. show the output\n2. save it to the pending list\n3. flush at the end\n4. prompt no more"
+    )
+    talk = Talk().says(plan).edit("/show-the-output.ts").says("The flush is right.").run("grep flush a.ts", "flush()")
+    assert "; its plan in message 2: show the output; save it" in talk.told("next")[0]
+
+
+def test_a_go_ahead_stands_in_the_next_step_with_what_it_answers() -> None:
+    talk = (
+        Talk().says("Ready. Should I proceed with the commit and the tag?").says("yeah, do it", "user").run("git add .")
+    )
+    goal = "go on with the request in message 1, as message 3 says (yeah, do it, said to: "
+    assert talk.told("next")[0].startswith(f"{goal}Should I proceed with the commit and the tag?), and answer it")
+
+
+def test_a_step_of_a_plan_that_names_a_file_is_done_where_that_file_was_changed() -> None:
+    talk = Talk().says("I'll do:\n1. live.ex - add the grid styles\n2. app.css - add the grid styles")
+    talk.call("Edit", file_path="/live.ex", old_string="a", new_string="add the grid styles").says("So far so good.")
+    talk.run("ls", "a")
+    assert talk.told("next")[0].endswith("no call shows yet: app.css - add the grid styles")
+
+
+def test_a_task_of_a_tracker_that_was_started_is_open_until_it_is_closed() -> None:
+    talk = Talk().run("bd update spotter-dov.3 --status in_progress", "updated")
+    assert "started and not closed: spotter-dov.3 (message 2)" in talk.told("open")
+    assert not any("started" in one for one in talk.run("bd close spotter-dov.3", "closed").told("open"))
+
+
+def test_boxes_that_an_edit_puts_into_a_plan_stand_in_their_place() -> None:
+    plan = "- [ ] Write the table\n- [ ] Use the table\n- [ ] Clean up the files"
+    talk = Talk().call("Write", file_path="/plan.md", content=plan)
+    talk.call("Edit", file_path="/plan.md", old_string="- [ ] Use the table", new_string="- [ ] Read it\n- [ ] Show it")
+    assert [one.text for one in talk.harvest().todos] == [
+        "Write the table",
+        "Read it",
+        "Show it",
+        "Clean up the files",
+    ]
+    talk.says("The plan stands. Now let me look how rows are read:").run("cat a.py", "rows")
+    assert "begin:" not in talk.told("next")[0]
+
+
+def test_the_lines_of_a_result_are_counted_in_all_of_it() -> None:
+    talk = Talk().call(
+        "Read", "\n".join(f"{n},a row of a table with some text in it,{n}" for n in range(2_000)), file_path="/a.csv"
+    )
+    assert "last, Read `/a.csv` (message 2): 2,000 lines" in talk.told("done")
+
+
+def test_a_list_of_options_is_no_plan() -> None:
+    talk = Talk().says("We have two options:\n1. Remove the color\n2. Use it\n\nThe second is better. Let me do it:")
+    talk.edit("/a.ts").says("Now the next place.").edit("/b.ts")
+    assert "its plan" not in talk.told("next")[0]
+
+
+def test_what_was_checked_and_is_not_committed_is_told_where_the_session_committed_before() -> None:
+    talk = Talk().edit("/a.ts").run("git commit -m x", "[main 1a2b3c4] Move it").edit("/b.ts")
+    talk.run("npm run check", CHECKED)
+    assert talk.told("next")[0].endswith(
+        "; then commit, if that is wished: 1 file edited since the last commit (message 4): b.ts"
+    )
+
+
+def test_a_question_stands_open_with_what_the_agent_said_to_it_first() -> None:
+    talk = Talk("are we all committed? if yes, do it").run("git status", "clean").says("All clean. Let me start:")
+    assert talk.edit("/a.ts").told("open") == [
+        "the question in message 1: the agent said first, in message 4: All clean. Let me start:; its turn has not "
+        "ended yet"
+    ]
 
 
 def test_what_an_agent_announced_and_did_not_do_is_the_next_step() -> None:
@@ -338,6 +509,31 @@ def test_a_check_without_a_verdict_says_whether_it_shows_an_error() -> None:
     assert talk.told("done")[-1] == "`npm run check` ran and shows no error (message 2): > tsc --noEmit"
 
 
+def test_a_check_that_names_places_in_files_is_not_told_as_clean() -> None:
+    found = "lib/live.ex:25:guard_fail The guard clause can never succeed."
+    talk = Talk().edit("/lib/live.ex").run("mix dialyzer --format short 2>&1 | grep lib", found)
+    assert talk.told("done")[-1].startswith("`mix dialyzer --format short` ran and names places in files (message 4)")
+    assert talk.told("next")[0].startswith("mend what the last check shows")
+
+
+def test_a_check_run_again_after_edits_stands_only_once_also_beside_another_command() -> None:
+    talk = Talk().run("mix dialyzer", "lib/live.ex:25:guard_fail").edit("/lib/live.ex")
+    talk.run("mix compile && mix dialyzer", "done")
+    assert [one.command for one in facts(talk).runs] == ["mix compile && mix dialyzer"]
+
+
+def test_a_check_in_another_folder_is_another_check_and_settles_nothing() -> None:
+    talk = Talk().run("cd packages/agent && npm run build", "npm error command failed\nexit code 1")
+    talk.run("cd packages/tui && npm run build", "done")
+    assert [(one.command, one.failed) for one in facts(talk).runs] == [
+        ("cd packages/agent && npm run build", True),
+        ("cd packages/tui && npm run build", None),
+    ]
+    assert resolutions(talk) == [""]
+    talk.run("cd /repo/packages/agent && npm run build", "done")
+    assert resolutions(talk) == ["a later run of the same program on it went well"]
+
+
 def test_words_in_quotes_make_no_check_of_a_command() -> None:
     assert facts(Talk().run('bd close x.1 --reason="make the build check pass"', "closed")).runs == ()
     assert len(facts(Talk().run('bash -lc "npm run check"', "ok")).runs) == 1
@@ -351,6 +547,10 @@ def test_what_a_command_closed_is_an_artifact() -> None:
 def test_a_folder_that_was_deleted_and_filled_again_is_not_told_as_deleted() -> None:
     talk = Talk().run("rm -rf /src/components").run("mv /src/tui/a.ts /src/components/a.ts")
     assert "/src/components" not in {one.path for one in talk.harvest().files_modified}
+    talk = Talk().run("cd /repo && rm -rf src/components").run("cd /repo/src/tui && mv *.ts ../components/")
+    assert "deleted" not in {step.verb for one in talk.harvest().files_modified for step in one.steps}
+    talk = Talk().run("rm -rf src/components").run("cd /repo/src/tui && mv *.ts ../components/")
+    assert "deleted" not in {step.verb for one in talk.harvest().files_modified for step in one.steps}
     assert [one.path for one in Talk().run("rm -rf /src/components").harvest().files_modified] == ["/src/components"]
 
 
@@ -366,11 +566,26 @@ def test_a_report_stands_with_what_the_user_said_to_it_and_is_marked_where_it_wa
     assert not kept.overturned and kept.then.startswith("message 5: Now the exporter")
 
 
+def test_a_report_that_answers_a_later_message_names_what_was_edited_after_it_too() -> None:
+    talk = Talk().edit("/src/dark.json").says("Reverted.").says("write some code in markdown here, please", "user")
+    talk.says("Blocks of code have the color of the text, inline code has the accent. " * 4)
+    talk.says("#b5bd68 was the color of the block", "user").edit("/src/dark.json", new="c")
+    assert facts(talk).reports[-1].changed_since == "dark.json"
+
+
 def test_a_report_names_the_files_that_were_changed_again_since() -> None:
     talk = Talk().edit("/src/a.ts").says("Done: it is flushed at the end. " * 8)
     assert facts(talk).reports[0].changed_since == ""
     talk.says("no, flush it on the next submit", "user").edit("/src/a.ts", new="c")
     assert facts(talk).reports[0].changed_since == "a.ts"
+
+
+def test_an_announcement_names_what_was_edited_after_it_and_the_newest_commit() -> None:
+    plan = "Now I read how the hooks work together, and then I merge the selection into the other hook. " * 3
+    talk = Talk().says(plan).run("grep -n Selection app.js", "1: Selection").edit("/js/app.js")
+    assert facts(talk).reports[0].changed_since == "app.js"
+    talk.run("git commit -m x", "[main 1a2b3c4] x")
+    assert facts(talk).reports[0].changed_since == "app.js; committed in message 7"
 
 
 def test_a_request_that_the_user_took_back_is_marked() -> None:
@@ -390,10 +605,26 @@ def test_where_an_agent_only_thinks_its_newest_thought_is_what_it_said_last() ->
     thought = {"type": "thinking", "thinking": "Now I generate the image.", "signature": ""}
     talk.messages.append({"role": "assistant", "content": [thought]})
     talk.run("ls", "a")
-    assert talk.harvest().last_said == "before 1 call (it went well): Now I generate the image."
+    assert talk.harvest().last_said == "before 1 call (it went well), a thought: Now I generate the image."
+    assert "; the agent thought last, in message 2, before 1 call (it went well): Now I" in talk.told("next")[0]
+
+
+def test_a_thought_after_the_users_newest_message_is_newer_than_what_was_said_before_it() -> None:
+    talk = Talk().says("All is moved.").says("Move config.ts to src as well, please", "user")
+    thought = {"type": "thinking", "thinking": "I need to:\n1. Move it\n2. Mend the imports", "signature": ""}
+    talk.messages.append({"role": "assistant", "content": [thought]})
+    newest = facts(talk.run("mv a b")).last_said
+    assert newest is not None and (newest.message, newest.is_thought) == (4, True)
+    assert (
+        talk.harvest().last_said == "before 1 call (it went well), a thought: I need to: 1. Move it 2. Mend the imports"
+    )
 
 
 def test_a_short_answer_stands_with_its_question() -> None:
+    talk = Talk().says(f"{'The getters are cheap, and ' * 4}the setters save.\nReady to start?").says("ok", "user")
+    assert facts(talk).replies[0].about == "Ready to start?"
+    talk = Talk().says("`getCwd` is gone.\nBetter?").says("ok", "user")
+    assert facts(talk).replies[0].about == "`getCwd` is gone. Better?"
     talk = Talk().says("It stays for reference. Should I proceed?").says("can leave it", "user")
     assert facts(talk).replies[0].about == "It stays for reference. Should I proceed?"
 

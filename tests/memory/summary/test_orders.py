@@ -314,7 +314,37 @@ def test_a_polite_question_that_asks_to_keep_something_is_an_order_word_for_word
         "if more than 3 users log in, the server crashes",
         "if it is over 20 lines now, that is fine",
         "please use my gift card",
+        "truncated text must stop when it meets a new line ...",
+        "you can look up the history of this session in /tmp/a.jsonl if you need to (don't read the full file!)",
     ],
 )
 def test_an_errand_and_what_only_tells_of_a_case_are_no_orders(text: str) -> None:
     assert standing(said(text)) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Please book it the same way, as long as the total cost doesn't exceed $500.",
+        "I really need the flight to fit under $1,000 for any upgrades.",
+        "You can never push if you like it or not.",
+        "I'm willing to pay up to $600 for the upgrades.",
+    ],
+)
+def test_a_condition_on_what_may_be_spent_is_an_order(text: str) -> None:
+    assert standing(said(text)) == [text]
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        "after that, remoev the old files (main.ts, cli.ts right? nothing else), and add a map to AGENTS.md",
+        "remoev the old remaining files (main.ts, cli.ts) and commit",
+        "Now delete all of the old code, please.",
+    ],
+)
+def test_to_have_removed_what_was_to_be_kept_takes_the_order_back_and_is_none_itself(later: str) -> None:
+    kept = "can we make it so we keep the old code around for reference?"
+    assert standing(said(kept, later)) == []
+    for other in ("remove the console calls in theme.ts", "read main-new.ts and remove any code duplication"):
+        assert standing(said(kept, other)) == [kept]

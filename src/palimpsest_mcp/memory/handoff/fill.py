@@ -45,7 +45,7 @@ def _task(of: Material) -> dict[str, Any]:
         "decisions": of.decisions(),
         "artifacts": (*of.files("artifacts"), *map(_artifact, of.other_artifacts())),
         "complete": (
-            *of.finished("complete"),
+            *(f"Ticked off: {text}" for text in of.finished("complete")),
             *(f"Committed: {text}" for text in of.commits("complete")),
             *of.ended("complete"),
             *of.runs("complete", good=True),

@@ -12,10 +12,10 @@ import msgspec
 from ...models.handoffs import Check, Choice, FileNote, Finding, Handoff
 from ...models.summaries import AnchoredSummary, ChangedFile, Decision, Said, SessionFacts, Step, step_words
 from ...models.text import counted
-from ..summary.errors_met import FAILS_OTHERWISE, LEFT_ALONE, RESOLUTIONS, WORKED
+from ..summary.errors_met import LEFT_ALONE, RESOLUTIONS, WORKED
 from ..summary.facts import still_standing
 from ..summary.harvest import is_good, ran
-from ..summary.next_step import EDITED, LISTED
+from ..summary.next_step import EDITED, LISTED, STARTED
 from ..summary.talk import CUT
 
 MARK = "…/"
@@ -71,6 +71,8 @@ def _path(path: str, root: str) -> str:
 
 Piece = TypeVar("Piece")
 MAX_NAMES = 4
+MOST_LEFT = 2
+"""Errors to which nothing came back."""
 MAX_STEPS = 3
 """Kinds of change that stand beside a file."""
 
@@ -163,13 +165,14 @@ class Material:
                 words = "its standing order"
             elif self._is_intent(requests[-1]):
                 words = "the task above"
-            newest = self.facts.go_ahead
-            if newest is None:
-                return [f"Asked last (message {requests[-1].message}): {words}"]
-            self._told.add(newest.message)
-            about = f" (said to: {newest.about})" if newest.about else ""
-            said = f"Asked last (message {newest.message}): {newest.text}{about}"
-            return [f"{said}; before it (message {requests[-1].message}): {words}"]
+            told = [f"(message {requests[-1].message}): {words}"]
+            if (newest := self.facts.go_ahead) is not None:
+                self._told.add(newest.message)
+                about = f" (said to: {newest.about})" if newest.about else ""
+                told.insert(0, f"(message {newest.message}): {newest.text}{about}")
+            if (chosen := self.facts.chosen) is not None:
+                told.insert(0, f"(message {chosen.message}): {chosen.text}")
+            return [f"Asked last {'; before it '.join(told)}"]
         if reports:
             self._told.add(reports[-1].message)
             return [f"Reported last (message {reports[-1].message}): {reports[-1].text}"]
@@ -195,7 +198,8 @@ class Material:
             since = f", {self.facts.since_said}" if self.facts.since_said else ""
             if newest is not None and newest.message > last.message:
                 since = f", before the user's message {newest.message}"
-            said.append((last.message, 1, f"Agent, message {last.message}, its newest{since}: {last.text}"))
+            which = "its newest thought" if last.is_thought else "its newest"
+            said.append((last.message, 1, f"Agent, message {last.message}, {which}{since}: {last.text}"))
         first = self.facts.first
         quoted = {*self._told, *(one.message for one in requests)}
         if first is not None and first.message not in quoted and not self._is_intent(first):
@@ -235,7 +239,7 @@ class Material:
 
     def worked_on(self) -> list[str]:
         named = [f"`{self.short(path)}`{self.lines(path)}" for path in self.facts.changed[-4:][::-1] if "`" not in path]
-        return [f"Worked on last: {', '.join(named)}"] if named else []
+        return [f"Edited last, by editing tools: {', '.join(named)}"] if named else []
 
     def short(self, path: str) -> str:
         return shortened(path, self.root)
@@ -302,15 +306,17 @@ class Material:
         told = [
             f"Not seen resolved: {error}" + (f" (in: {'; '.join(where)})" if where else "") for error, where in kept
         ]
-        others = [one.resolution for one in self.summary.errors_encountered if one.resolution]
-        ends = [
-            ("seen to work later", sum(one in WORKED for one in others)),
-            ("failing with another error since", sum(one in FAILS_OTHERWISE for one in others)),
-            ("to which nothing came back", sum(one in LEFT_ALONE for one in others)),
-            ("settled as stated", sum(one not in RESOLUTIONS for one in others)),
+        met = [one for one in self.summary.errors_encountered if one.resolution]
+        left = [one for one in met if one.resolution in LEFT_ALONE]
+        told += [
+            f"Left behind: {one.error}" + (f" (in: {one.where})" if one.where else "") + f": {one.resolution}"
+            for one in self.newest(field, left, min(MOST_LEFT, self.room.errors))
         ]
-        words = ", ".join(f"{number} {end}" for end, number in ends if number)
-        return [*told, f"{counted(len(others), 'other error')}: {words}."] if others else told
+        if worked := sum(one.resolution in WORKED for one in met):
+            told.append(f"{counted(worked, 'other error')}: gone, as later results show.")
+        if stated := sum(one.resolution not in RESOLUTIONS for one in met):
+            told.append(f"{counted(stated, 'other error')}: settled as stated.")
+        return told
 
     def runs(self, field: str, *, good: bool | None = None) -> list[str]:
         """Checks with their outcome: all, those that went well, or the others."""
@@ -321,8 +327,9 @@ class Material:
         return [ran(one) for one in self.newest(field, told, self.room.runs)]
 
     def unsaved(self) -> list[str]:
-        """Files that were edited since the last commit."""
-        return [one.text for one in self.summary.checkpoint if one.kind == "open" and EDITED in one.text]
+        """Files that were edited since the last commit, and tasks that were started and not closed."""
+        told = [one.text for one in self.summary.checkpoint if one.kind == "open"]
+        return [text for text in told if EDITED in text or text.startswith(STARTED)]
 
     def todos(self, field: str) -> tuple[Check, ...]:
         kept = self.summary.todos[: self.room.todos]
@@ -351,7 +358,7 @@ def _by_agent(one: Said, shown: Collection[int]) -> str:
     name = f"Agent, message {one.message}" + (", overturned by the user" if one.overturned else "")
     number = int(one.then.removeprefix("message ").partition(":")[0]) if one.then else 0
     then = f" – The user then, {one.then}" if one.then and number not in shown else ""
-    since = f" – Changed again since: {one.changed_since}" if one.changed_since else ""
+    since = f" – Edited after it: {one.changed_since}" if one.changed_since else ""
     return f"{name}: {one.text}{then}{since}"
 
 

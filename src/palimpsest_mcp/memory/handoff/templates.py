@@ -234,8 +234,8 @@ _ERRORS = _one("Open Errors", "errors", TEXTS, "None detected in results of tool
 _LATER = (ORDERS, _ERRORS.heading, _DECISIONS.heading)
 """Files of an earlier version may lack them."""
 _KEY = "Key Context for Continuation"
-NO_OTHERS = "None beside the standing orders."
-NO_CONSTRAINTS = "No constraints were stated."
+NO_OTHERS = "Only standing orders are looked for."
+NO_CONSTRAINTS = "None beside the standing orders.\nNo constraints were stated."
 """What stood there in files of earlier versions."""
 
 TASK = Template(

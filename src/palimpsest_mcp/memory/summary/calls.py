@@ -221,7 +221,7 @@ _FIRST_WORD = late(
 
 CHECKS = late(
     r"\b(?:pytest|unittest|tox|nox|ruff|mypy|pyright|flake8|pylint|vitest|jest|mocha|eslint|tsc|tsgo|biome|rspec|"
-    r"golangci-lint|shellcheck|phpunit)\b"
+    r"golangci-lint|shellcheck|phpunit|dialyzer)\b"
     r"|\b(?:npm|pnpm|yarn|bun|deno)(?: run)? (?:test|check|lint|typecheck|build)\b"
     r"|\b(?:go|cargo|mix|dotnet|swift|gradle|gradlew|mvn|sbt|bazel|make|just|zig) (?:\S+ )?"
     r"(?:test|check|vet|clippy|lint|build|verify)\b"

@@ -55,6 +55,7 @@ _PLACED = re.compile(r"::|\(\d+,\d+\)|:\d+\b|\bline \d+")
 _IN_FILE = re.compile(r"^(?:[./]*)([\w@./-]+\.\w{1,6})(?:\(\d+,\d+\)|:\d+)")
 """How compilers and linters begin the line of an error: with its file and place."""
 _FOLDER = re.compile(r"^\s*cd \S+\s*&&\s*")
+_INTO = re.compile(r"^\s*cd (\S+)\s*(?:&&|;|\n)")
 _SEGMENT = late(r"&&|\|\||[;\n]")
 _INSERTED = late(r"\$\([^()]*\)[\w./-]*")
 """What a shell puts in the place of a command: neither words nor names that a program is given."""
@@ -136,7 +137,7 @@ def errors_met(calls: Sequence[Call], mask: Mask, asked: Sequence[int] = ()) -> 
 def met_error(call: Call) -> bool:
     """Whether a call failed by itself: a search that found nothing, a call that a person stopped and one that the host
     did not make did not."""
-    return call.failed and not (_nothing_found(call) or is_stopped(call) or was_not_made(call))
+    return call.failed and not (found_nothing(call) or is_stopped(call) or was_not_made(call))
 
 
 def was_not_made(call: Call) -> bool:
@@ -189,9 +190,9 @@ def is_stopped(call: Call) -> bool:
     return call.action.verb not in EDITS and BY_USER.search(call.text[-400:]) is not None
 
 
-def _nothing_found(call: Call) -> bool:
-    """A search that exits with 1 has found nothing: no error."""
-    if call.action.verb != "run" or not _LOOKS.match(call.action.target.strip()):
+def found_nothing(call: Call) -> bool:
+    """Whether a search has found nothing, which its exit code calls a failure: no error."""
+    if not call.failed or call.action.verb != "run" or not _LOOKS.match(call.action.target.strip()):
         return False
     rest = [line for line in call.text.splitlines() if line.strip() and not _EXIT_LINE.match(line)]
     return not any(_LOUD.search(line) for line in rest)
@@ -246,7 +247,7 @@ def _same_program(call: Call, line: str, later: Sequence[Call]) -> str:
     name, given = list(ran.items())[-1]
     checked, passed, fails_otherwise = is_check(call.action.target), 0, False
     for other in later:
-        if other.action.verb != "run" or not other.answered or is_stopped(other):
+        if other.action.verb != "run" or not other.answered or is_stopped(other) or _are_apart(call, other):
             continue
         others = programs(other.action.target)
         fails = other.failed or outcome_of(other.text).failed or line.removesuffix(CUT) in other.text
@@ -261,6 +262,18 @@ def _same_program(call: Call, line: str, later: Sequence[Call]) -> str:
             return PROGRAM
         fails_otherwise = on_it and name.startswith("git ") and line.removesuffix(CUT) not in other.text
     return OTHERS if fails_otherwise else PASSED if passed > 1 else ""
+
+
+def folder_of(command: str) -> str:
+    """The folder that a command line goes into first; empty: none."""
+    found = _INTO.match(command)
+    return found[1].rstrip("/") if found else ""
+
+
+def _are_apart(call: Call, other: Call) -> bool:
+    """Whether two command lines go into different folders; a whole path and the end of it may be one."""
+    one, two = (folder_of(each.action.target) for each in (call, other))
+    return bool(one and two) and not (f"/{one}".endswith(f"/{two}") or f"/{two}".endswith(f"/{one}"))
 
 
 _TESTS = late(r"\b(?:\w*test\w*|tox|nox|jest|mocha|rspec|phpunit)\b", re.IGNORECASE)
@@ -302,6 +315,15 @@ def _checked_since(line: str, later: Sequence[Call]) -> str:
             if begins not in other.text and not cut:
                 return CHECKED
     return ""
+
+
+_FINDING = re.compile(r"^\W*(?:[\w@.-]+/)*[\w@-]+\.\w{1,5}[:(]\d+", re.MULTILINE)
+
+
+def finds(call: Call) -> bool:
+    """Whether the output of a check looks like an error, or names a place in a file, as checkers do for what they
+    find."""
+    return shows_error(call) or _FINDING.search(call.text[-MAX_LOOKED_AT:]) is not None
 
 
 def shows_error(call: Call) -> bool:

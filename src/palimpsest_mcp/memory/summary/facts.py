@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import posixpath
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, cast
@@ -16,15 +17,17 @@ from ...models.summaries import ErrorMet, Ran, Said, SessionFacts
 from ...models.text import counted
 from ...text.specifics.cues import outcome_of
 from .calls import Call, calls_of, is_check, strings
-from .errors_met import EDITS, error_line, is_stopped, shows_error
+from .errors_met import EDITS, error_line, finds, folder_of, found_nothing, is_stopped, programs, shows_error
 from .talk import (
     CUT,
+    MAX_MASKED,
     Mask,
     asks,
     ended_in,
     ends_of,
     first_request,
     go_ahead_of,
+    heard,
     is_unanswered,
     newest_said,
     not_answered,
@@ -162,6 +165,8 @@ def _words(ranges: Sequence[tuple[int, int]]) -> str:
 MAX_COMMAND = 120
 _RULES = "=-─━ \t"
 """What programs draw beside their words."""
+_NOISE = re.compile(r"[ \t]*(?:Waiting for the debugger|Debugger (?:attached|listening)).*")
+"""What runtimes print beside the output of a program."""
 MAX_LINE = 160
 KEPT_RUNS = 6
 KEPT_READ = 40
@@ -171,6 +176,11 @@ _CHOSEN = re.compile(r'"="([^"\n]{1,300})"')
 """What a person chose of what a tool put before them: `"question"="answer"`."""
 MOST_GIVEN = 16
 """Values of a call that names no target: all of what it was given, before the line is cut."""
+MAX_NEWEST = 360
+"""Characters of what came of the newest call: it is what the next step builds on."""
+MOST_ROWS = 12
+_PROSE = re.compile(r"\.(?:md|txt|rst|log|out)$", re.IGNORECASE)
+"""Files that say something themselves; of others a place says more."""
 FEW_ROWS = 3
 """So short a result is told whole."""
 _VIEW = re.compile(r"\s*(?:2>&1)?\s*\|\s*(?:head|tail|grep|rg|sed|awk|less|cat|tee|sort|uniq|wc)\b.*", re.DOTALL)
@@ -183,6 +193,8 @@ _SKILL_FILE = re.compile(r"([^/\\]+)[/\\]SKILL\.md$")
 MOST_NAMES = 3
 """Files that one line names."""
 _COMMIT = re.compile(r"\bgit (?:\S+ )*commit\b")
+_MADE = re.compile(r"^\[\S+ (?:\(root-commit\) )?[0-9a-f]{7,40}\] ", re.MULTILINE)
+"""What git prints of a commit that went through."""
 
 
 def facts_of(items: Sequence[Item], mask: Mask) -> SessionFacts:
@@ -202,7 +214,8 @@ def facts_of(items: Sequence[Item], mask: Mask) -> SessionFacts:
         go_ahead=go_ahead_of(items, mask),
         came_since=max(0, sum(1 for _ in spoken(items, "user")) - 1),
         replies=replies_of(items, mask),
-        reports=tuple(_outdated(one, calls, requests, mask) for one in reports_of(items, calls, mask)),
+        chosen=_chosen_last(items, calls, mask),
+        reports=_with_edits(reports_of(items, calls, mask), calls, mask),
         last_said=(said := newest_said(items, mask)),
         since_said=since_said(said.message, calls) if said is not None else "",
         questions=(*([f"The user's {pending}."] if pending else []), *open_questions(items, mask)),
@@ -236,24 +249,41 @@ def is_thought(call: Call) -> bool:
 
 def since_said(message: int, calls: Sequence[Call]) -> str:
     """How many calls a message of the agent announced or was followed by, and how the newest came out; empty: none."""
-    since = [call for call in calls if call.place[0] >= message - 1 and not (call.agent or is_thought(call))]
+    acts = (call for call in calls if not (call.agent or is_thought(call) or is_todo_tool(call.tool)))
+    since = [call for call in acts if call.place[0] >= message - 1]
     if not since:
         return ""
     last = since[-1]
-    came = "failed" if last.failed else "went well" if last.answered else "has no result yet"
+    good = last.answered and (not last.failed or found_nothing(last))
+    came = "went well" if good else "failed" if last.failed else "has no result yet"
     return f"before {counted(len(since), 'call')} ({'the newest' if len(since) > 1 else 'it'} {came})"
 
 
-def _outdated(one: Said, calls: Sequence[Call], requests: Sequence[Said], mask: Mask) -> Said:
-    """A report of the agent, with the files that were changed for it and again since."""
-    start = max((asked.message for asked in requests if asked.message < one.message), default=0)
+def _chosen_last(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> Said | None:
+    """What the user chose of what a tool put before them, where no message of the user is newer."""
+    newest = max(heard(items, calls, mask), default=None)
+    written = max((item.position[0] + 1 for item, _ in spoken(items, "user")), default=0)
+    return Said(message=newest[0], text=newest[1]) if newest is not None and newest[0] > written else None
+
+
+def _with_edits(reports: Sequence[Said], calls: Sequence[Call], mask: Mask) -> tuple[Said, ...]:
+    """Reports of the agent, each with the files that were changed since the one before it, and again after it."""
+    starts = [0, *(one.message for one in reports)]
+    return tuple(_outdated(one, start, calls, mask) for one, start in zip(reports, starts, strict=False))
+
+
+def _outdated(one: Said, start: int, calls: Sequence[Call], mask: Mask) -> Said:
     before = [call for call in calls if start <= call.place[0] < one.message]
-    again = set(changed_paths([call for call in calls if call.place[0] >= one.message]))
-    names = [posixpath.basename(path) for path in changed_paths(before) if path in again]
+    after = [call for call in calls if call.place[0] >= one.message - 1]
+    again = set(changed_paths(after))
+    paths = changed_paths(after if one.announces else before)
+    names = [posixpath.basename(path) for path in paths if path in again]
     if not names:
         return one
     more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return msgspec.structs.replace(one, changed_since=mask(", ".join(names[-MOST_NAMES:])) + more)
+    made = [call.place[0] + 1 for call in after if _COMMIT.search(call.action.target) and _MADE.search(call.text)]
+    commit = f"; committed in message {made[-1]}" if made else ""
+    return msgspec.structs.replace(one, changed_since=mask(", ".join(names[-MOST_NAMES:])) + more + commit)
 
 
 def _skills(calls: Sequence[Call], mask: Mask) -> tuple[str, ...]:
@@ -281,8 +311,8 @@ def _started(calls: Sequence[Call], tools: re.Pattern[str], names: Sequence[str]
 
 def runs_of(calls: Sequence[Call], mask: Mask) -> tuple[Ran, ...]:
     """The newest run of each command that checks something, newest last."""
-    found: dict[str, Ran] = {}
-    rows: dict[str, int] = {}
+    found: dict[tuple[str, str], Ran] = {}
+    rows: dict[tuple[str, str], int] = {}
     for number, call in enumerate(calls):
         command = call.action.target
         if not (call.answered and _is_check(call)) or _COMMIT.search(command) or is_stopped(call):
@@ -290,19 +320,42 @@ def runs_of(calls: Sequence[Call], mask: Mask) -> tuple[Ran, ...]:
         shown = one_line(_VIEW.sub("", _FOLDER.sub("", mask(command[:4_000]))), MAX_COMMAND)
         outcome = outcome_of(call.text)
         failed = True if call.failed else outcome.failed
-        found.pop(shown, None)
-        found[shown] = Ran(
+        key = shown, folder_of(command)
+        found.pop(key, None)
+        found[key] = Ran(
             command=shown,
             failed=failed,
             line=_telling_line(call.text, outcome.line, mask),
             message=call.place[0] + 1,
-            clean=not shows_error(call),
+            clean=not finds(call),
+            placed=not shows_error(call),
+            viewed=_VIEW.search(command) is not None,
         )
-        rows[shown] = number
-    kept = list(found.items())[-KEPT_RUNS:]
+        rows[key] = number
+    edited = {key: len(changed_paths(calls[row + 1 :])) for key, row in rows.items()}
+    kept = [
+        (folder, msgspec.structs.replace(one, edited_since=edited[shown, folder]))
+        for (shown, folder), one in found.items()
+    ]
+    newest = [pair for at, pair in enumerate(kept) if not _is_run_anew(pair[1], [one for _, one in kept[at + 1 :]])]
+    twice = Counter(one.command for _, one in newest)
     return tuple(
-        msgspec.structs.replace(one, edited_since=len(changed_paths(calls[rows[shown] + 1 :]))) for shown, one in kept
-    )
+        msgspec.structs.replace(one, command=mask(f"cd {folder} && {one.command}"))
+        if folder and twice[one.command] > 1
+        else one
+        for folder, one in newest
+    )[-KEPT_RUNS:]
+
+
+def _is_run_anew(one: Ran, later: Sequence[Ran]) -> bool:
+    """Whether a run that is older than some edits was followed by one of all that the same program checks."""
+    names = set(programs(one.command))
+    return one.edited_since > 0 and any(names <= set(ran) for ran in map(programs, _whole(later)))
+
+
+def _whole(runs: Sequence[Ran]) -> list[str]:
+    """Commands that name nothing of what they check."""
+    return [one.command for one in runs if not any(programs(one.command).values())]
 
 
 def still_standing(runs: Sequence[Ran], errors: Sequence[ErrorMet]) -> list[Ran]:
@@ -320,7 +373,7 @@ def _telling_line(text: str, line: str, mask: Mask) -> str:
     """The line of an output that says what came of it, else its last one; masked as part of the whole."""
     masked = mask(ends_of(text)).splitlines()
     if not line or not any(line in row for row in masked):
-        line = next((row for row in reversed(masked) if row.strip(_RULES)), "")
+        line = next((row for row in reversed(masked) if row.strip(_RULES) and not _NOISE.match(row)), "")
     return one_line(line.strip(_RULES), MAX_LINE)
 
 
@@ -334,7 +387,8 @@ def newest_calls(calls: Sequence[Call], mask: Mask, number: int = KEPT_ACTIVITY)
             key = call.tool, _given(call)
             told.pop(key, None)
             told[key] = call
-    return [(call is own[-1], call_line(call, mask)) for call in list(told.values())[-number:]]
+    rows = [(call, call is own[-1]) for call in list(told.values())[-number:]]
+    return [(newest, call_line(call, mask, MAX_NEWEST if newest else MAX_LINE)) for call, newest in rows]
 
 
 def _is_good_edit(call: Call) -> bool:
@@ -352,9 +406,13 @@ def _is_check(call: Call) -> bool:
     return call.action.verb == "run" and is_check(call.action.target)
 
 
-def call_line(call: Call, mask: Mask) -> str:
-    """A call as a person reads it: what was called, with what, in which message, and what came of it."""
-    return f"{named_call(call, mask)}: {_came(call, mask)}"
+def call_line(call: Call, mask: Mask, limit: int = MAX_LINE) -> str:
+    """A call as a person reads it: what was called, with what, in which message, and what came of it.
+
+    Args:
+        limit: characters of what came of it.
+    """
+    return f"{named_call(call, mask)}: {_came(call, mask, limit)}"
 
 
 def named_call(call: Call, mask: Mask) -> str:
@@ -363,25 +421,40 @@ def named_call(call: Call, mask: Mask) -> str:
     return f"{call.tool or 'a tool'}{f' `{what}`' if what else ''} (message {call.place[0] + 1})"
 
 
-def _came(call: Call, mask: Mask) -> str:
-    """What came of a call, on one line."""
+def _came(call: Call, mask: Mask, limit: int) -> str:
+    """What came of a call, on one line; where there is room for more than a line, how its output begins."""
     if not call.answered:
         return "no result yet"
     text = mask(ends_of(call.text))
+    if found_nothing(call):
+        return "nothing was found"
     if call.failed:
         return "a person stopped it" if is_stopped(call) else f"failed: {error_line(text)}"
     if chosen := _CHOSEN.findall(text) if _ANSWERED.match(text) else []:
-        return one_line(f"the user answered: {'; '.join(chosen)}", MAX_LINE)
+        return one_line(f"the user answered: {'; '.join(chosen)}", limit)
     if entries := _entries(text):
-        return one_line(f"{counted(entries, 'entry')}, beginning with {text.lstrip()[1:].lstrip()}", MAX_LINE)
-    rows = [row.strip() for row in text.splitlines() if any(map(str.isalnum, row))]
-    if len(rows) <= FEW_ROWS:
-        return one_line(" / ".join(rows) or text.strip(), MAX_LINE) or "no output"
-    if call.action.verb == "read" and "://" not in call.action.target:
-        return counted(len(rows), "line")
+        return one_line(f"{counted(entries, 'entry')}, beginning with {text.lstrip()[1:].lstrip()}", limit)
+    rows = [row.strip() for row in text.splitlines() if _tells(row)]
+    total = _line_count(call, rows)
+    if total <= FEW_ROWS:
+        return one_line(" / ".join(rows) or _NOISE.sub("", text).strip(), limit) or "no output"
+    is_read = call.action.verb == "read" and "://" not in call.action.target
+    if is_read and (limit <= MAX_LINE or not _PROSE.search(call.action.target)):
+        return counted(total, "line")
     outcome = outcome_of(call.text).line if call.action.verb == "run" else ""
-    line = outcome if outcome and any(outcome in row for row in rows) else rows[0]
-    return f"{one_line(line, MAX_LINE)} (of {counted(len(rows), 'line')})"
+    begins = " / ".join(rows[:MOST_ROWS]) if limit > MAX_LINE else rows[0]
+    line = outcome if outcome and any(outcome in row for row in rows) else begins
+    return f"{one_line(line, limit)} (of {counted(total, 'line')})"
+
+
+def _line_count(call: Call, rows: Sequence[str]) -> int:
+    """How many lines a result has: of a long one `rows` are those of its ends, which are all that is masked."""
+    return len(rows) if len(call.text) <= MAX_MASKED else sum(map(_tells, call.text.splitlines()))
+
+
+def _tells(row: str) -> bool:
+    """Whether a line of an output says something."""
+    return any(map(str.isalnum, row)) and _NOISE.match(row) is None
 
 
 def _entries(text: str) -> int:

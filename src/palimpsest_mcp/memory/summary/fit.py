@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from ...models.summaries import AnchoredSummary, ChangedFile, Decision, ErrorMet, Point, StandingOrder
+from ...models.summaries import AnchoredSummary, ChangedFile, ErrorMet, Point, StandingOrder
 from .errors_met import RESOLUTIONS
 from .merge import absorb, steps_total
 from .orders import forbids, settled
@@ -16,7 +16,7 @@ from .talk import one_line
 
 MORE = 80
 """Characters that a line of the checkpoint may have beside those of the newest request."""
-MAX_NEXT = 260
+MAX_NEXT = 460
 """Characters of the next step: cut shorter, it names no act."""
 BUDGET_TOKENS = 1_500
 """o200k tokens of the whole markdown, headings and metadata included."""
@@ -96,12 +96,12 @@ def own(stated: AnchoredSummary, found: AnchoredSummary) -> AnchoredSummary:
         one for file in stated.files_modified if (one := _own_file(file, known.get((file.path, file.folder))))
     )
     kept["decisions_made"] = tuple(
-        one for one in kept["decisions_made"] if one.superseded or not _said_more_fully(one, found)
+        one for one in kept["decisions_made"] if one.decision not in found.outdated_decisions
     )
     kept["errors_encountered"] = tuple(one for one in stated.errors_encountered if not _found_again(one, found))
     kept["checkpoint"] = () if found.checkpoint else stated.checkpoint
     kept["standing_orders"] = _own_orders(stated, found)
-    return msgspec.structs.replace(stated, **kept, withdrawn_orders=(), left_out={})
+    return msgspec.structs.replace(stated, **kept, withdrawn_orders=(), outdated_decisions=(), left_out={})
 
 
 def _own_orders(stated: AnchoredSummary, found: AnchoredSummary) -> tuple[StandingOrder, ...]:
@@ -118,13 +118,6 @@ def _own_file(one: ChangedFile, known: ChangedFile | None) -> ChangedFile | None
     if known is None or steps_total(one) > steps_total(known):
         return one
     return msgspec.structs.replace(one, steps=()) if one.changes else None
-
-
-def _said_more_fully(one: Decision, found: AnchoredSummary) -> bool:
-    """Whether the ledger gives a decision again with more of what became of it."""
-    return any(
-        other.decision == one.decision and other.rationale.startswith(one.rationale) for other in found.decisions_made
-    )
 
 
 def _found_again(one: ErrorMet, found: AnchoredSummary) -> bool:

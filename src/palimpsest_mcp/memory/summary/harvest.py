@@ -8,8 +8,6 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from itertools import takewhile
 
-import msgspec
-
 from ...models.items import Item
 from ...models.summaries import AnchoredSummary, ChangedFile, Decision, ErrorMet, Point, PointKind, Ran, Said
 from ...models.text import counted
@@ -17,7 +15,7 @@ from .calls import BY_USER, Call, calls_of, strings, unquoted
 from .errors_met import EDITS, errors_met, met_error, programs, was_not_made
 from .facts import newest_calls, runs_of, since_said, still_standing
 from .merge import arranged
-from .next_step import LISTED, next_step, uncommitted
+from .next_step import LISTED, next_step, started, uncommitted
 from .orders import orders_of, rejected
 from .talk import (
     BEFORE,
@@ -54,7 +52,6 @@ MOST_LAST = 3
 MAX_ASKED = 400
 """Characters of the newest request."""
 MAX_ANSWER = 80
-CHANGED_AGAIN = "; what was edited upon it was changed again in message "
 LEFT_PLAN = 3
 """After so many requests a plan file that nobody touched is not what comes next."""
 WENT_ON = 4
@@ -102,11 +99,12 @@ def checkpoint(
 def _asked(asked: Said, items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> str:
     """A short answer such as "yes, do it" that came after the newest request, and the request; or the request with an
     answer to a question of a tool."""
+    row, words, _ = list(heard(items, calls, mask))[-1]
     if (go_ahead := go_ahead_of(items, mask)) is not None:
         about = f" (said to: {go_ahead.about})" if go_ahead.about else ""
-        words = f"message {go_ahead.message}: {one_line(go_ahead.text, MAX_ANSWER)}{about}"
-        return f"{words}; before it, message {asked.message}: {one_line(asked.text, MAX_ASKED)}"
-    row, words, _ = list(heard(items, calls, mask))[-1]
+        said = f"message {go_ahead.message}: {one_line(go_ahead.text, MAX_ANSWER)}{about}"
+        then = f"message {row}: {one_line(words, MAX_ANSWER)}; before it, {said}" if row > go_ahead.message else said
+        return f"{then}; before it, message {asked.message}: {one_line(asked.text, MAX_ASKED)}"
     then = f"; then message {row}: {one_line(words, MAX_ANSWER)}" if row > asked.message else ""
     return f"message {asked.message}: {one_line(asked.text, MAX_ASKED)}{then}"
 
@@ -127,6 +125,8 @@ def _open(
         yield f"{left} of {counted(todos.total, 'todo')}{LISTED}{todos.message}{old})"
     if files := uncommitted(calls, mask):
         yield files
+    if words := started(calls, mask):
+        yield words
     if words := not_answered(items, mask):
         yield f"the {words}"
 
@@ -136,30 +136,31 @@ def _done(calls: Sequence[Call], errors: Sequence[ErrorMet], commits: Sequence[s
     if not calls:
         yield "no call was made yet"
         return
-    verbs = [call.action.verb for call in calls]
-    names = {"read": "read", "search": "search", "run": "command"}
-    told = [counted(verbs.count(verb), name) for verb, name in names.items() if verb in verbs]
-    others = Counter(call.tool for call in calls if call.action.verb == "other" and not is_todo_tool(call.tool))
-    told += [f"{tool or 'another tool'} {counted(times, 'time')}" for tool, times in others.most_common(MOST_TOOLS)]
-    if told:
-        yield ", ".join(told) + _failures(calls)
+    came = [call for call in calls if not is_todo_tool(call.tool) and call.action.verb not in EDITS]
+    good = Counter(call.tool for call in came if not (met_error(call) or was_not_made(call)))
+    if told := [f"{tool or 'a tool'} {counted(times, 'time')}" for tool, times in good.most_common(MOST_TOOLS)]:
+        more = sum(good.values()) - sum(times for _, times in good.most_common(MOST_TOOLS))
+        yield ", ".join([*told, *([f"{counted(more, 'other call')}"] if more else [])])
+    yield from _failures(calls)
     yield from (f"{'last' if newest else 'earlier'}, {one}" for newest, one in newest_calls(calls, mask, MOST_LAST))
-    files = trail(calls).files
+    changed = trail(calls).files
+    files = [one for one in changed if not one.path.endswith("/")]
     if files:
         more = f" and {len(files) - MOST_FILES} more" if len(files) > MOST_FILES else ""
         yield f"changed {counted(len(files), 'file')}: {', '.join(map(mask, short_names(files[-MOST_FILES:])))}{more}"
+    if folders := [one.path for one in changed if one.path.endswith("/")]:
+        yield f"put files into {', '.join(map(mask, folders[-MOST_LAST:]))}"
     yield from (f"committed {text}" for text in commits)
     yield from (ran(one) for one in still_standing(runs_of(calls, mask), errors))
 
 
-def _failures(calls: Sequence[Call]) -> str:
-    """How many calls failed, those that the host did not make for another one's failure among them."""
-    failed = [call for call in calls if call.failed and (met_error(call) or was_not_made(call))]
-    unmade = sum(map(was_not_made, failed))
-    if not failed:
-        return ""
-    beside = f" ({unmade} of them not made by the host)" if unmade else ""
-    return f"; {len(failed)} of {counted(len(calls), 'call')} failed{beside}"
+def _failures(calls: Sequence[Call]) -> Iterator[str]:
+    """How many calls failed, and how many the host did not make because of them."""
+    unmade = sum(map(was_not_made, calls))
+    failed = sum(1 for call in calls if met_error(call) and not was_not_made(call))
+    if failed:
+        beside = f"; {unmade} more {'was' if unmade == 1 else 'were'} not made by the host" if unmade else ""
+        yield f"{counted(failed, 'call')} failed{beside}"
 
 
 def short_names(files: Sequence[ChangedFile]) -> list[str]:
@@ -178,7 +179,8 @@ def is_good(one: Ran) -> bool:
 
 def ran(one: Ran) -> str:
     """A run of a check as a person reads it."""
-    unsaid = "ran and shows no error" if one.clean else "ran, with no verdict"
+    shown = "ran, and what was shown of it has no error" if one.viewed else "ran and shows no error"
+    unsaid = shown if one.clean else "ran and names places in files" if one.placed else "ran, with no verdict"
     verdict = {True: "failed", False: "went well", None: unsaid}[one.failed]
     command = one.command.replace("`", "'")
     since = f"before later edits of {counted(one.edited_since, 'file')}" if one.edited_since else ""
@@ -203,6 +205,8 @@ def _error(one: ErrorMet, call: Call) -> str:
 
 MAX_ARTIFACT = 200
 MAX_CLOSED = 80
+_LISTS = re.compile(r"(?:ls|list|tree|glob)(?![a-z])", re.IGNORECASE)
+"""Tools that list a folder: no search."""
 _FOLDER = re.compile(r"^\s*cd \S+\s*&&\s*")
 MAX_PRINTED = 5_000
 """Characters at the end of a result in which the link to what was just made is looked for."""
@@ -286,6 +290,7 @@ def harvest(
     orders = orders_of(items, mask)
     errors = errors_met(calls, mask, [item.position[0] for item, _ in spoken(items, "user")])
     artifacts = artifacts_of(items, calls, mask)
+    decided, outdated = _decided(items, calls, mask)
     here = [item for item in items if item.id not in gone] if gone else items
     return AnchoredSummary(
         session=session,
@@ -294,7 +299,8 @@ def harvest(
         session_intent=intent_of(items, mask),
         checkpoint=checkpoint(here, calls, errors, todos, artifacts, mask),
         files_modified=arranged(made.files),
-        decisions_made=_decided(items, calls, mask),
+        decisions_made=decided,
+        outdated_decisions=outdated,
         technical_context=tuple(_context(made.unnamed, project)),
         todos=todos.open[: len(todos.open) - todos.boxes] if _is_left(todos, here, mask) else todos.open,
         todos_done=todos.done,
@@ -304,23 +310,27 @@ def harvest(
         key_artifacts=artifacts,
         files_read=len({call.action.target for call in _good(calls, "read")} - {""}),
         commands_run=sum(1 for call in calls if call.action.verb == "run"),
-        searches=sum(1 for call in calls if call.action.verb == "search"),
+        searches=sum(1 for call in calls if call.action.verb == "search" and not _LISTS.match(call.tool)),
     )
 
 
-def _decided(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> tuple[Decision, ...]:
+def _decided(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> tuple[tuple[Decision, ...], tuple[str, ...]]:
     """What the agent stated as its decisions, struck where the user rejected it, and what the user answered, in the
-    order in which it was said; an answer that struck one stands there."""
+    order in which it was said; an answer that struck one stands there. Then the answers of whose edits nothing is
+    left."""
     heard_at = [item.position[0] for item, _ in spoken(items, "user")]
-    answers = [(row, _with_edits_since(row, one, calls, heard_at)) for row, one in answers_of(items, calls, mask)]
-    both = sorted([*decisions_of(items, mask), *answers], key=lambda pair: pair[0])
+    answers = answers_of(items, calls, mask)
+    old = [one for row, one in answers if _is_written_over(row, calls, heard_at)]
+    stand = [pair for pair in answers if pair[1] not in old]
+    both = sorted([*decisions_of(items, mask), *stand], key=lambda pair: pair[0])
     found = rejected(both, items, mask)
     by = [one.superseded_by for one in found if one.superseded_by]
-    return tuple(one for one in found if not any(words in one.decision for words in by))
+    told = tuple(one for one in found if not any(words in one.decision for words in by))
+    return told, tuple(one.decision for one in old)
 
 
-def _with_edits_since(row: int, one: Decision, calls: Sequence[Call], heard_at: Sequence[int]) -> Decision:
-    """An answer of the user; where all that was edited upon it was written anew for a later message, it says so.
+def _is_written_over(row: int, calls: Sequence[Call], heard_at: Sequence[int]) -> bool:
+    """Whether all that was edited upon an answer of the user was written anew for a later message.
 
     Args:
         row: of the answer.
@@ -328,20 +338,14 @@ def _with_edits_since(row: int, one: Decision, calls: Sequence[Call], heard_at: 
     """
     until = next((at for at in heard_at if at > row), None)
     if until is None:
-        return one
+        return False
     edits = [call for call in calls if call.action.verb in EDITS and call.answered and not call.failed]
     made = [lines for call in edits if row <= call.place[0] < until and (lines := _lines_made(call))]
     later = [call for call in edits if call.place[0] >= until]
-    over: list[int] = []
-    for path, lines in made:
-        left = set(lines)
-        for call in later:
-            gone = _lines_gone(call) & left if call.action.target == path else set[str]()
-            left -= gone
-            over += [call.place[0] + 1] if gone else []
-        if left:
-            return one
-    return msgspec.structs.replace(one, rationale=f"{one.rationale}{CHANGED_AGAIN}{max(over)}") if over else one
+    return bool(made) and all(
+        lines <= frozenset[str]().union(*(_lines_gone(call) for call in later if call.action.target == path))
+        for path, lines in made
+    )
 
 
 def _lines_made(call: Call) -> tuple[str, frozenset[str]] | None:
@@ -362,10 +366,13 @@ def _rows(text: str) -> set[str]:
 def _last_said(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> str:
     """How the agent's newest message begins, and what came after it: an announcement that calls followed is no plan."""
     said, newest = last_said(items, mask), newest_said(items, mask)
-    if newest is None or said.endswith(BEFORE):
+    if newest is None:
         return said
     since = since_said(newest.message, calls)
-    return (f"{since}: " if since else "") + (said or one_line(newest.text, MAX_ANSWER * 2))
+    if newest.is_thought:
+        words = one_line(newest.text, MAX_ANSWER * 2)
+        return f"{since}, a thought: {words}" if since else f"a thought: {words}"
+    return said if said.endswith(BEFORE) else (f"{since}: " if since else "") + said
 
 
 def _is_left(todos: Todos, items: Sequence[Item], mask: Mask) -> bool:

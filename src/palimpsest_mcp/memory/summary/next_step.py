@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from ...models.items import Item
-from ...models.summaries import ErrorMet, Todo
+from ...models.summaries import ErrorMet, Said, Todo
 from ...models.text import counted
 from ...text.stem import stem
 from .calls import Call, is_check, strings
-from .errors_met import EDITS, is_look, programs, shows_error
+from .errors_met import EDITS, finds, found_nothing, is_look, programs
 from .facts import call_line, is_thought, named_call, since_said
 from .talk import (
     Mask,
@@ -19,6 +19,7 @@ from .talk import (
     asks,
     ended_in,
     ends_of_turns,
+    go_ahead_of,
     has_last_word,
     heard,
     is_unanswered,
@@ -36,8 +37,8 @@ from .trail import changed_paths
 
 MAX_WORDS = 120
 """Characters of an answer, an error or a step that the next step quotes."""
-MAX_CALL = 130
-MAX_SAID = 80
+MAX_CALL = 260
+MAX_SAID = 120
 MAX_STEPS = 200
 MOST_PARTS = 2
 """Parts of a request that it names."""
@@ -56,9 +57,18 @@ _DONE_SHARE = 2 / 3
 _CLAUSE = re.compile(r"(?:[,;]|\.(?=\s)|\n|\b(?:and|then|und|dann|et|puis|y|luego)\b)+", re.IGNORECASE)
 EDITED = " edited "
 """Stands in the line that names files which are not committed."""
+STARTED = "started and not closed: "
+"""Begins the line that names a task of a tracker that is being worked on."""
+_FILE = re.compile(r"(?<![\w./-])[\w-]+\.[a-z]{1,5}\b(?!\()")
+_STARTS = re.compile(r"\b(?:in[_-]progress|--claim|start(?:ed)?)\b")
+_CLOSES = re.compile(r" (?:close|done|resolve)$")
+_TRACKERS = re.compile(r"^(?:bd|br|beads|linear|jira|gh issue) (?:update|start|claim|edit|move)$")
+COMMITTED = "since the last commit"
 LISTED = " (list changed last in message "
 """Stands in the line that counts the todos of a list that are open."""
-MAX_CLAUSES = 400
+MAX_SHOWN = 400
+"""Characters of a result in which a todo's words are looked for."""
+MAX_CLAUSES = 160
 """A longer request is a description, of which code cannot tell what is to be done."""
 
 
@@ -100,7 +110,7 @@ def next_step(
     own = [call for call in calls if not (call.agent or is_todo_tool(call.tool) or is_thought(call))]
     if own and not own[-1].answered:
         return "; then ".join(filter(None, (f"see what came of {named_call(own[-1], mask)}", todo)))
-    return "; then ".join(_work(items, calls, own, errors, failing, todo, asked, mask)) or "none detected"
+    return "; then ".join(_work(items, calls, own, errors, failing, todos, todo, mask)) or "none detected"
 
 
 def _work(
@@ -109,50 +119,117 @@ def _work(
     own: Sequence[Call],
     errors: Sequence[tuple[int, ErrorMet]],
     failing: Sequence[tuple[int, ErrorMet]],
+    todos: Todos | None,
     todo: str,
-    asked: int,
     mask: Mask,
 ) -> Iterator[str]:
-    """Steps that follow from the calls made so far, in the middle of the work on a request."""
+    """Steps that follow from the calls made so far, in the middle of the work on a request: what the agent announced
+    comes before a list that is older, and what failed before what was announced ahead of it."""
+    asked = requests_of(items, mask)[-1].message
     since = [call for call in own if call.place[0] >= asked]
     last = own[-1] if own else None
+    said = newest_said(items, mask)
+    heard_last = max(row for row, *_ in heard(items, calls, mask))
+    said = said if said is not None and said.message > heard_last else None
     hard = [(number, one) for number, one in failing if not is_look(calls[number])]
     goal = _goal(items, calls, asked, mask)
-    if last is not None and last.failed and is_look(last):
+    if last is not None and last.failed and is_look(last) and not found_nothing(last):
         yield f"go on with {goal} another way: {named_call(last, mask)} failed"
         return
     if hard:
         number, one = hard[-1]
         call, why = calls[number], one_line(one.error, MAX_WORDS)
+        if said is not None and said.message - 1 > call.place[0]:
+            yield _go_on(goal, said, since, mask)
         if call.action.verb == "other":
             yield f"tell the user what came of {named_call(call, mask)}, or do it otherwise: {why}"
         else:
             yield f"settle what failed last, in message {call.place[0] + 1}: {one_line(one.where, MAX_WORDS)}: {why}"
         return
-    if last is not None and _is_check(last) and shows_error(last):
+    if last is not None and _is_check(last) and finds(last):
         yield f"mend what the last check shows: {call_line(last, mask)}"
-    elif todo:
-        yield todo
+    elif todo and todos is not None:
+        if said is None or said.message <= todos.message or not said.announces:
+            yield todo
+            return
+        yield _go_on(goal, said, since, mask)
+        if not todos.boxes:
+            yield f"as the list says, changed last in message {todos.message}: {todo}"
         return
-    elif (plan := plan_of(items)) and (left := _left_of(plan, own)):
-        steps = one_line(mask("; ".join(left)), MAX_STEPS)
-        done = f"the newest call: {named_call(last, mask)}" if last else "no call was made yet"
-        yield f"go on with the plan of message {plan[0].position[0] + 1} ({steps}); {done}"
-        if goal.startswith("the question") and plan[0].position[0] + 1 < asked:
-            yield f"answer {goal}"
-        return
+    elif todos is not None and todos.total and not todos.open and (said is None or said.message <= todos.message):
+        ticked = f"of {counted(todos.total, 'todo')} none is open (message {todos.message})"
+        yield f"report to the user, to {goal}: {ticked}"
     else:
-        yield from _finish(items, since, asked, goal, mask)
-    yield from _settle(own, errors, calls, since)
+        yield _go_on(goal, said, since, mask) + _not_seen(items, calls, own, since, asked, said, mask)
+    yield from _settle(own, errors, calls, since, mask)
 
 
-def _left_of(plan: tuple[Item, str], calls: Sequence[Call]) -> list[str]:
-    """Steps of a plan that no change or command since shows by its words."""
-    since = [call for call in calls if call.place >= plan[0].position and call.answered and not call.failed]
+def _go_on(goal: str, said: Said | None, since: Sequence[Call], mask: Mask) -> str:
+    """The request that is worked on, with the agent's newest words, which calls may have done since, and the newest
+    call with what came of it."""
+    words = f"go on with {goal}, and answer it" if since else f"go on with {goal}"
+    if said is not None:
+        verb = "thought" if said.is_thought else "said"
+        after = since_said(said.message, since)
+        quoted = (said.announces or one_line(said.text, MAX_SAID)).rstrip(": ")
+        words += f"; the agent {verb} last, in message {said.message}{f', {after}' if after else ''}: {quoted}"
+    if since:
+        edited = f"{named_call(since[-1], mask)}, which went well" if _is_edit(since[-1]) else ""
+        words += f"; the newest call: {one_line(edited or call_line(since[-1], mask), MAX_CALL)}"
+    return words
+
+
+def _not_seen(
+    items: Sequence[Item],
+    calls: Sequence[Call],
+    own: Sequence[Call],
+    since: Sequence[Call],
+    asked: int,
+    said: Said | None,
+    mask: Mask,
+) -> str:
+    """Parts of the request, else steps of the agent's plan, that no call shows by its words; the whole plan where words
+    of most steps are not seen; empty where a check went well after the last edit."""
+    text = next((text for item, text in spoken(items, "user") if item.position[0] + 1 == asked), "")
+    left = [one_line(mask(part), MAX_WORDS) for part in unseen_parts(text, since)]
+    if left:
+        more = f" and {len(left) - MOST_PARTS} more" if len(left) > MOST_PARTS else ""
+        return f"; of the request no call shows yet: {'; '.join(left[:MOST_PARTS])}{more}"
+    plan = plan_of(items)
+    if plan is None or _is_checked(own):
+        return ""
+    row, steps = plan[0].position[0] + 1, [step.replace("**", "").rstrip(": ") for step in plan_steps(plan[1])]
+    left = _left_of(plan[0], steps, own)
+    if 2 * len(left) > len(steps):  # words of most are not seen, so they tell nothing
+        words = one_line(mask("; ".join(steps)), MAX_STEPS)
+        return "" if said is not None and said.message == row else f"; its plan in message {row}: {words}"
+    return (
+        f"; of its plan in message {row} no call shows yet: {one_line(mask('; '.join(left)), MAX_STEPS)}"
+        if left
+        else ""
+    )
+
+
+def _is_checked(own: Sequence[Call]) -> bool:
+    """Whether a check that shows no error came after the last edit."""
+    checks = [place for place, call in enumerate(own) if _is_check(call) and call.answered and not finds(call)]
+    edits = [place for place, call in enumerate(own) if _is_edit(call)]
+    return bool(checks and edits and checks[-1] > edits[-1])
+
+
+def _left_of(plan: Item, steps: Sequence[str], calls: Sequence[Call]) -> list[str]:
+    """Steps of a plan that no change or command since shows by its words; of one that names files, by those."""
+    since = [call for call in calls if call.place >= plan.position and call.answered and not call.failed]
     done = [call for call in since if call.action.verb in (*EDITS, "run") and not is_look(call)]
     said = frozenset[str]().union(*(_stems(" ".join(strings(call.args))) for call in done))
-    steps = [step.replace("**", "") for step in plan_steps(plan[1])]
-    return [step for step in steps if (words := _stems(step)) and len(words & said) < len(words) * _STEP_SHARE]
+    changed = {posixpath.basename(path) for path in changed_paths(since)}
+    return [step for step in steps if not _is_seen(step, said, changed)]
+
+
+def _is_seen(step: str, said: frozenset[str], changed: Collection[str]) -> bool:
+    named = set(_FILE.findall(step))
+    words = _stems(step)
+    return len(words & said) >= len(words) * _STEP_SHARE and (not named or bool(named & set(changed)))
 
 
 def _goal(items: Sequence[Item], calls: Sequence[Call], asked: int, mask: Mask) -> str:
@@ -160,34 +237,25 @@ def _goal(items: Sequence[Item], calls: Sequence[Call], asked: int, mask: Mask) 
     text = next((text for item, text in spoken(items, "user") if item.position[0] + 1 == asked), "")
     goal = f"the {'question' if asks(text) else 'request'} in message {asked}"
     said = [one for one in heard(items, calls, mask) if one[0] > asked]
-    return f"{goal}, as message {said[-1][0]} says ({one_line(said[-1][1], MAX_WORDS)})" if said else goal
-
-
-def _finish(items: Sequence[Item], since: Sequence[Call], asked: int, goal: str, mask: Mask) -> Iterator[str]:
-    """How a request ends of which no list says what is left."""
-    text = next((text for item, text in spoken(items, "user") if item.position[0] + 1 == asked), "")
-    left = [one_line(mask(part), MAX_WORDS) for part in unseen_parts(text, since)]
-    if left:
-        more = f" and {len(left) - MOST_PARTS} more" if len(left) > MOST_PARTS else ""
-        yield f"go on with {goal}: not seen done yet: {'; '.join(left[:MOST_PARTS])}{more}"
-    elif since:
-        edited = f"{named_call(since[-1], mask)}, which went well" if _is_edit(since[-1]) else ""
-        last = one_line(edited or call_line(since[-1], mask), MAX_CALL)
-        said = newest_said(items, mask)
-        words = (
-            ""
-            if said is None or said.message <= asked
-            else f"{since_said(said.message, since)} the agent said: {one_line(said.text, MAX_SAID)}; ".lstrip()
-        )
-        yield f"go on with {goal}, and answer it; {words}the last call for it: {last}"
-    else:
-        yield f"go on with {goal}"
+    if not said:
+        return goal
+    row, words, _ = said[-1]
+    go_ahead = go_ahead_of(items, mask)
+    about = (
+        f", said to: {go_ahead.about}" if go_ahead is not None and go_ahead.message == row and go_ahead.about else ""
+    )
+    return f"{goal}, as message {row} says ({one_line(words, MAX_WORDS)}{about})"
 
 
 def _settle(
-    own: Sequence[Call], errors: Sequence[tuple[int, ErrorMet]], calls: Sequence[Call], since: Sequence[Call]
+    own: Sequence[Call],
+    errors: Sequence[tuple[int, ErrorMet]],
+    calls: Sequence[Call],
+    since: Sequence[Call],
+    mask: Mask,
 ) -> Iterator[str]:
-    """What changed files still need: a check, where the session made any, and a commit that failed before."""
+    """What changed files still need: a check, where the session made any, a commit that failed before, and where the
+    session committed earlier work, another one."""
     checks = [place for place, call in enumerate(own) if _is_check(call) and call.answered]
     edits = [place for place, call in enumerate(own) if _is_edit(call) and call in since]
     if checks and edits and edits[-1] > checks[-1]:
@@ -197,6 +265,8 @@ def _settle(
         yield f"commit, which failed in message {refused[-1].place[0] + 1}"
     elif since and _UNSAVED.search(since[-1].text) and "git status" in since[-1].action.target:
         yield "commit the changed files"
+    elif _is_checked(own) and (files := uncommitted(calls, mask)) and COMMITTED in files:
+        yield f"commit, if that is wished: {files}"
 
 
 def _is_check(call: Call) -> bool:
@@ -225,9 +295,12 @@ def _did(one: Todo, calls: Sequence[Call]) -> int:
     words = _stems(one.text)
     for call in calls:
         looked = call.action.verb in ("read", "search") or is_look(call)
-        if looked or is_todo_tool(call.tool) or call.action.verb in EDITS or len(words) < 2:
+        if looked or is_todo_tool(call.tool) or call.action.verb == "edit" or len(words) < 2:
             continue
-        said = _stems(" ".join([*strings(call.args), call.text[:MAX_CLAUSES]]))
+        given = strings(call.args)
+        if call.action.verb == "write":  # by what it is called and said to be, not by what stands in it
+            given = (text for text in given if len(text) <= MAX_WORDS)
+        said = _stems(" ".join([*given, call.text[:MAX_SHOWN]]))
         if len(words & said) >= len(words) * _DONE_SHARE:
             return call.place[0] + 1
     return 0
@@ -238,16 +311,16 @@ def _stems(text: str) -> frozenset[str]:
 
 
 def unseen_parts(text: str, calls: Sequence[Call]) -> list[str]:
-    """Parts of a short request, by its clauses, that no call which went well shows by its words; empty where
-    calls show none of them, since then words tell nothing."""
+    """Parts at the end of a short request, by its clauses, that no call which went well shows by its words; empty
+    where calls show none of those before, since then words tell nothing."""
     parts = _CLAUSE.split(text) if len(text) < MAX_CLAUSES else []
     parts = [part.strip() for part in parts if len(_WORD.findall(part)) > 1 and not part.rstrip().endswith(("?", "？"))]
     said = frozenset[str]().union(
         *(_stems(" ".join(strings(call.args))) for call in calls if call.answered and not call.failed)
     )
     shares = [(part, len(words & said) / len(words)) for part in parts if (words := _stems(part))]
-    left = [part for part, share in shares if share < _SEEN_SHARE]
-    return left if any(share >= 0.5 for _, share in shares) else []
+    seen = max((at for at, (_, share) in enumerate(shares) if share >= 0.5), default=len(shares))
+    return [part for part, share in shares[seen + 1 :] if share < _SEEN_SHARE]
 
 
 def uncommitted(calls: Sequence[Call], mask: Mask) -> str:
@@ -271,9 +344,20 @@ def uncommitted(calls: Sequence[Call], mask: Mask) -> str:
         return ""
     names = [mask(posixpath.basename(path)) for path in paths[-MOST_NAMES:]]
     more = f" and {len(paths) - MOST_NAMES} more" if len(paths) > MOST_NAMES else ""
-    when = (
-        f"since the last commit (message {calls[commits[-1]].place[0] + 1})"
-        if commits
-        else "and no commit went through"
-    )
+    when = f"{COMMITTED} (message {calls[commits[-1]].place[0] + 1})" if commits else "and no commit went through"
     return f"{counted(len(paths), 'file')}{EDITED}{when}: {', '.join(names)}{more}"
+
+
+def started(calls: Sequence[Call], mask: Mask) -> str:
+    """The task of a tracker that was started last, where no later command closed it; empty: none."""
+    found, row = "", 0
+    for call in calls:
+        if call.action.verb != "run" or not call.answered or call.failed:
+            continue
+        for name, given in programs(call.action.target).items():
+            if _TRACKERS.match(name) and _STARTS.search(call.action.target):
+                found = next((word for word in sorted(given) if any(map(str.isdigit, word))), "")
+                row = call.place[0] + 1
+            elif found and found in given and _CLOSES.search(name):
+                found = ""
+    return f"{STARTED}{mask(found)} (message {row})" if found else ""

@@ -57,6 +57,8 @@ _POLITE = late(rf"(?<![\w-])(?:{'|'.join(_cues('polite'))})", re.IGNORECASE)
 _LABEL = late(rf"(?:\*\*|__)?(?:{'|'.join(_cues('label'))})(?:\*\*|__)?\s?[:：](?:\*\*|__)?\s*\S", re.IGNORECASE)
 _OLD = late(rf"(?<!\w)({'|'.join(_cues('old'))})(?!\w)\s*([^,.;:!?()、。，；]{{2,80}})", re.IGNORECASE)
 _OLD_BEFORE = late(rf"([{_CJK}\w]{{2,12}}?)[をが는은을를]?\s?(?:{'|'.join(_cues('old_after'))})")
+_KEEPS = late(rf"(?<![\w-])(?:{'|'.join(_cues('keeps'))})", re.IGNORECASE)
+_REMOVES = [(cue, sorted(cue)) for cue in _cues("removes")]
 _NEGATES = late(r"not|don'?t use|do not use|et non.*|y no|e não|e non|а не|a nie|nicht", re.IGNORECASE)
 """Of the cues for what no longer holds, those that deny something and replace nothing."""
 _WORD = late(rf"[^\W{_CJK}_]+(?:[-'’./][^\W{_CJK}_]+)*|[{_CJK}]+")
@@ -75,6 +77,7 @@ _APART = frozenset(map(stem, _DATA["apart"].split()))
 _KINDS = [frozenset(words.split()) for words in _DATA["kinds"].values()]
 _PLACE = late(r"\S+[/.]\w\S*")
 """An address, a host, a path: as a value."""
+_PLAIN = late(r"[^\s,;:!?()'\"]+")
 _LEAST_SHARED = 3
 """Words that two sentences must share before only their values differ."""
 
@@ -108,6 +111,8 @@ class _Sentence(NamedTuple):
     """By its own words; else only what it takes the place of makes it one."""
     forbids: bool
     lifts: bool
+    removes: bool
+    """It has something taken away."""
     topics: frozenset[str]
     words: frozenset[str]
     """What it is about."""
@@ -151,7 +156,8 @@ def settled(orders: Iterable[StandingOrder]) -> Orders:
             continue
         withdrawn += gone
         standing = [old for old in standing if old not in gone]
-        standing.append(one)
+        if new.is_order or new.lifts or not new.removes:  # to have something removed is done once
+            standing.append(one)
     return Orders(tuple(standing), tuple(withdrawn))
 
 
@@ -201,7 +207,7 @@ def _statements(text: str) -> Iterator[str]:
         kept = ""
         for part in _STOP.split(line):
             part = part.strip()
-            if part and len(part) <= MAX_ORDER and (_POLITE.search(part) or not _QUESTION.search(part)):
+            if part and len(part) <= MAX_ORDER and (_POLITE.search(part) or not _asks(part)):
                 leans = before and len(_words(part)) < 2 and len(before) + len(part) < MAX_ORDER
                 if kept and not leans:
                     yield kept
@@ -230,6 +236,11 @@ def _lines(text: str) -> Iterator[str]:
         yield whole
 
 
+def _asks(part: str) -> bool:
+    """Whether a sentence is a question; one that only ends in a question within brackets is not."""
+    return _QUESTION.search(part) is not None and part.count("(") <= part.count(")")
+
+
 def _is_told(text: str) -> bool:
     asked = _POLITE.search(text)
     calmed = _CALM.sub(" ~ ", _QUESTION.sub("", text[asked.end() :]) if asked else text)
@@ -237,7 +248,7 @@ def _is_told(text: str) -> bool:
 
 
 def _may_be_order(one: _Sentence) -> bool:
-    return one.is_order or one.lifts or bool(one.topics) or bool(_OLD.search(one.text))
+    return one.is_order or one.lifts or one.removes or bool(one.topics) or bool(_OLD.search(one.text))
 
 
 @lru_cache(maxsize=4_096)
@@ -247,10 +258,18 @@ def _read(text: str) -> _Sentence:
         is_order=_is_told(text),
         forbids=_NO.search(text) is not None,
         lifts=_LIFT.search(text) is not None,
+        removes=_removes(text),
         topics=frozenset(name for name, topic in _TOPICS.items() if topic.says.search(text)),
         words=_words(text),
         label=fold_text(found[0].partition(":")[0].strip("*_ ")) if (found := _LABEL.match(text)) else "",
     )
+
+
+def _removes(text: str) -> bool:
+    """Whether a sentence has something taken away, its verb perhaps with two letters in the wrong order."""
+    low = text.lower()
+    words = low.split()
+    return any(cue in low or any(sorted(word) == letters for word in words) for cue, letters in _REMOVES)
 
 
 def _words(text: str) -> frozenset[str]:
@@ -287,6 +306,9 @@ def _replaces(new: _Sentence, old: _Sentence) -> bool:
     """Whether an order takes an earlier one's place."""
     if fold_text(new.text) == fold_text(old.text) or _without_values(new.text) == _without_values(old.text):
         return True
+    if new.removes and (kept := _KEEPS.search(old.text)):
+        named = next(filter(None, kept.groups()), "").lower().split()  # "old code": what is old, not any code
+        return bool(named) and named[0] in _PLAIN.findall(new.text.lower())
     if new.lifts and old.forbids:
         return _share(new.words, old.words) >= 2 / 3
     if new.is_order and new.forbids != old.forbids and new.words and new.words == old.words:

@@ -64,7 +64,7 @@ _ORDER = re.compile(r"[Mm]essage (\d+): ")
 _ORDER_GUARD = re.compile(rf"{_ORDER.pattern}|… and ")
 _POINTS: dict[PointKind, str] = {
     "asked": "Asked last",
-    "finished": "Finished, not to be done again",
+    "finished": "Ticked off or committed, not to be done again",
     "done": "Done for it",
     "failed": "Failed, and not seen to work since",
     "open": "Open",
@@ -72,7 +72,8 @@ _POINTS: dict[PointKind, str] = {
 }
 _KINDS: dict[str, PointKind] = {
     **{words: kind for kind, words in _POINTS.items()},
-    "Finished before, not to be done again": "finished",  # as files of earlier versions say it
+    "Finished, not to be done again": "finished",  # as files of earlier versions say it
+    "Finished before, not to be done again": "finished",
     "Failed, not tried again since": "failed",
 }
 _POINT = re.compile(rf"({'|'.join(_KINDS)}): (.*)$", re.DOTALL)

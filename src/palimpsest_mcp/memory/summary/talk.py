@@ -95,6 +95,8 @@ def begins_with(kind: str) -> re.Pattern[str]:
 
 WRONG, NOT_WRONG = begins_with("wrong"), begins_with("calm")
 _AGREES, _UNDECIDED, _ANNOUNCES = map(begins_with, ("agrees", "unsure", "announces"))
+_WEAKLY, _JUDGES = map(begins_with, ("weakly", "judges"))
+_OFFERS = late("|".join(cue for table in _FEEDBACK for cue in table.get("offers", ())), re.IGNORECASE)
 _INVITES = late("|".join(cue for table in _FEEDBACK for cue in table.get("invites", ())), re.IGNORECASE)
 _WANTS = late("|".join(cue for table in _FEEDBACK for cue in table.get("wants", ())), re.IGNORECASE)
 _UNDOES = late("|".join(cue for table in _FEEDBACK for cue in table.get("undoes", ())), re.IGNORECASE)
@@ -251,7 +253,7 @@ def _decides(text: str, before: str) -> bool:
     if not text or len(text) > MAX_REQUEST * 2 or _ENDS.fullmatch(text) or _UNDECIDED.match(text):
         return False
     if is_undone(text) or (WRONG.match(text) and not NOT_WRONG.match(text)):
-        return _tells(text)
+        return _tells(text) and not _JUDGES.match(text)
     if not _invites(before) or _WANTS.search(_newest_question(before)) or _goes_on(text):
         return False
     return _agrees(text, before) or not (_tells(text) or text.endswith(("?", "？")))
@@ -269,24 +271,36 @@ def _goes_on(text: str) -> bool:
 
 def _invites(text: str) -> bool:
     """Whether a message of the agent ends with a question, or asks for a go-ahead."""
-    end = text[-_LATE:]
-    asked = any(part.endswith(("?", "？")) for part in sentences(end)[-_LAST_SENTENCES:])
-    return asked or _INVITES.search(end) is not None
+    return _puts_question(text) or _INVITES.search(text[-_LATE:]) is not None
+
+
+def _puts_question(text: str) -> bool:
+    return any(part.endswith(("?", "？")) for part in sentences(text[-_LATE:])[-_LAST_SENTENCES:])
 
 
 def _agrees(text: str, before: str) -> bool:
-    """Whether a message agrees to what the agent's message before it put before the user."""
+    """Whether a message agrees to what the agent's message before it put before the user. An "ok" to what was no
+    question, with more behind it, begins a new request."""
     parts = sentences(text)
+    if _WEAKLY.match(text) and _tells(text) and not _puts_question(before):
+        return False
     return bool(parts) and not parts[0].endswith(("?", "？")) and _AGREES.match(text) is not None and _invites(before)
 
 
 def _last_question(text: str) -> str:
-    """The last question of a message, with the sentence before it where it says little; else its last sentence."""
+    """The last question of a message, with the sentence before it where it says little, and how many there are; else
+    what asks for a go-ahead, else how the message begins."""
     parts = [_MARKS.sub("", part) for part in sentences(text)]
-    parts = [part for part in parts if len(_WORD.findall(part)) > 1] or parts
-    at = next((n for n in range(len(parts) - 1, -1, -1) if parts[n].endswith(("?", "？"))), len(parts) - 1)
+    parts = [part for part in parts if len(_WORD.findall(part)) > 1 or part.endswith(("?", "？"))] or parts
+    backwards = range(len(parts) - 1, -1, -1)
+    asked = [n for n in backwards if parts[n].endswith(("?", "？"))]
+    invites = [n for n in backwards if _INVITES.search(parts[n])]
+    begins = [n for n in reversed(backwards) if len(_WORD.findall(parts[n])) >= _FEW_WORDS]
+    at = next(iter((*asked, *invites, *begins)), 0)
+    if len(asked) > 1:
+        return one_line(f"{len(asked)} questions, the last: {parts[at]}", MAX_ABOUT + len(" questions, the last: "))
     words = parts[at] if parts else ""
-    if at > 0 and len(_WORD.findall(words)) < _FEW_WORDS:
+    if at > 0 and len(_WORD.findall(words)) < _FEW_WORDS and len(parts[at - 1]) + len(words) < MAX_ABOUT:
         words = f"{parts[at - 1]} {words}"
     return one_line(words, MAX_ABOUT)
 
@@ -321,7 +335,8 @@ def requests_of(items: Sequence[Item], mask: Mask) -> tuple[Said, ...]:
     """What the user asked for, newest last; the first one too, each with the message that took it back. Only the newest
     is quoted at some length."""
     asked = list(spoken(items, "user"))[-KEPT * 4 :]
-    telling = ([(item, text) for item, text in asked if _tells(text)] or asked)[-KEPT:]
+    data = _data_given(items)
+    telling = ([(item, text) for item, text in asked if _tells(text) and item.id not in data] or asked)[-KEPT:]
     back = {
         one.position: (item.position[0] + 1, text)
         for (one, _), (item, text) in pairwise(telling)
@@ -331,6 +346,21 @@ def requests_of(items: Sequence[Item], mask: Mask) -> tuple[Said, ...]:
     return tuple(
         _taken_back(one, back.get(item.position), mask) for one, (item, _) in zip(quoted, telling, strict=True)
     )
+
+
+def _data_given(items: Sequence[Item]) -> frozenset[str]:
+    """Ids of messages that only give what the agent asked for, such as a number: what was requested is still that."""
+    found: list[str] = []
+    before = ""
+    for item in items:
+        if is_said(item, "assistant"):
+            before = content_text(item.content)
+        elif is_said(item, "user"):
+            text = content_text(item.content)
+            if _WANTS.search(_newest_question(before)) and len(text) <= MAX_ANSWERED and not asks(text):
+                found.append(item.id)
+            before = ""
+    return frozenset(found)
 
 
 def _taken_back(one: Said, by: tuple[int, str] | None, mask: Mask) -> Said:
@@ -343,6 +373,7 @@ def _taken_back(one: Said, by: tuple[int, str] | None, mask: Mask) -> Said:
 def replies_of(items: Sequence[Item], mask: Mask) -> tuple[Said, ...]:
     """Short answers of the user to a question of the agent, such as "last 6 months", newest last, each with it."""
     found: list[Said] = []
+    data = _data_given(items)
     question = ""
     for item in items:
         if is_said(item, "assistant"):
@@ -350,7 +381,8 @@ def replies_of(items: Sequence[Item], mask: Mask) -> tuple[Said, ...]:
             question = text if any(mark in text for mark in "?？") else ""
         elif is_said(item, "user"):
             text = content_text(item.content)
-            if question and text.strip() and not _tells(text) and not _NOTICE.match(text):
+            is_answer = question and text.strip() and (item.id in data or not _tells(text))
+            if is_answer and not _NOTICE.match(text):
                 about = _last_question(mask(ends_of(question)))
                 said = _quoted([(item, text)], mask, MAX_REQUEST)[0]
                 found.append(msgspec.structs.replace(said, about=about))
@@ -371,23 +403,32 @@ def go_ahead_of(items: Sequence[Item], mask: Mask) -> Said | None:
 
 
 def not_answered(items: Sequence[Item], mask: Mask) -> str:
-    """What of the user has no answer yet: the newest request, or the go-ahead to what the agent asked after it, which
-    is all of it that is left; empty where nothing is."""
+    """What of the user is still worked on: the newest request, or the go-ahead to what the agent asked after it, which
+    is all of it that is left; empty where the agent ended its turn. Whether a question was answered on the way no code
+    can tell: what the agent said first stands beside it."""
     if has_last_word(items) or ended_in(items):
         return ""
     asked, go_ahead = requests_of(items, mask)[-1], go_ahead_of(items, mask)
     kind = "question" if asks(asked.text) else "request"
     if go_ahead is not None and _is_invited(items, go_ahead.message):
         asked, kind = go_ahead, "go-ahead"
-    return f"{kind} in message {asked.message} is not answered yet"
+    named = f"{kind} in message {asked.message}"
+    if is_unanswered(items):
+        return f"{named} is not answered yet"
+    first = next((pair for pair in spoken(items, "assistant") if pair[0].position[0] >= asked.message), None)
+    if kind != "question" or first is None:
+        return f"{named}: the agent has not ended its turn yet"
+    said = one_line(mask(ends_of(first[1])), MAX_REPLY)
+    return f"{named}: the agent said first, in message {first[0].position[0] + 1}: {said}; its turn has not ended yet"
 
 
 def _is_invited(items: Sequence[Item], message: int) -> bool:
-    """Whether a message of the user agrees to what the agent asked right before it."""
+    """Whether a message of the user agrees to what the agent asked right before it; one that gives data does not."""
     before = ""
+    data = _data_given(items)
     for item in items:
         if is_said(item, "user") and item.position[0] + 1 == message:
-            return _agrees(content_text(item.content), before)
+            return item.id not in data and _agrees(content_text(item.content), before)
         if not item.agent and item.kind != "thinking":
             before = content_text(item.content) if is_said(item, "assistant") else ""
     return False
@@ -407,7 +448,11 @@ def reports_of(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> tupl
     answers = [*heard(items, calls, mask)]
     quoted = _quoted(plain, mask, MAX_REPORT)
     until = [*(one.message for one in quoted[1:]), len(items) + MAX_MASKED]
-    return tuple(_with_reaction(one, answers, stop) for one, stop in zip(quoted, until, strict=False))
+    with_work = (
+        msgspec.structs.replace(one, announces=_announcement(text) or one.text) if item.id in before_calls else one
+        for one, (item, text) in zip(quoted, plain, strict=True)
+    )
+    return tuple(_with_reaction(one, answers, stop) for one, stop in zip(with_work, until, strict=False))
 
 
 def heard(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> Iterator[tuple[int, str, bool]]:
@@ -451,9 +496,16 @@ def plan_of(items: Sequence[Item]) -> tuple[Item, str] | None:
             before = content_text(item.content)
             works = after is not None and after.kind == "tool_call" and not _ASKING.search(after.tool_name)
             agreed = after is not None and is_said(after, "user") and _agrees(content_text(after.content), before)
-            if len(_NUMBERED_STEP.findall(before)) > 1 and (works or agreed):
+            if len(_NUMBERED_STEP.findall(before)) > 1 and (works or agreed) and not _lists_options(before):
                 plan = item, before
     return plan
+
+
+def _lists_options(text: str) -> bool:
+    """Whether what stands before the last numbered list of a message says that one of its entries is to be chosen."""
+    starts = [found.start() for found in _STEPS.finditer(text) if found[1] == "1"]
+    leads = sentences(text[: starts[-1]])[-1:] if starts else []
+    return any(_OFFERS.search(lead) for lead in leads)
 
 
 def plan_steps(text: str) -> list[str]:
@@ -502,14 +554,31 @@ def asks(text: str) -> bool:
 
 
 def newest_said(items: Sequence[Item], mask: Mask) -> Said | None:
-    """The agent's newest message, else its newest thought; None where the user spoke since, and it did nothing yet."""
-    said = (
-        list(spoken(items, "assistant"))[-1:]
-        or [(item, text) for item in items if item.kind == "thinking" and not item.agent and (text := _thought(item))][
-            -1:
-        ]
-    )
-    return None if not said or is_unanswered(items) else _quoted(said, mask, MAX_REQUEST)[0]
+    """The agent's newest message, or a thought of it that is newer; None where the user spoke since, and it did nothing
+    yet."""
+    if is_unanswered(items):
+        return None
+    said = list(spoken(items, "assistant"))[-1:]
+    said += [(item, text) for item in items if item.kind == "thinking" and not item.agent and (text := _thought(item))]
+    newest = max(said, key=lambda pair: pair[0].position, default=None)
+    if newest is None:
+        return None
+    one = _quoted([newest], mask, MAX_REQUEST)[0]
+    announces = _announcement(mask(ends_of(newest[1])))
+    return msgspec.structs.replace(one, is_thought=newest[0].kind == "thinking", announces=announces)
+
+
+def _announcement(text: str) -> str:
+    """How a message ends that says what its author does next: from the last sentences that announce it."""
+    parts = sentences(text)
+    told = [_ANNOUNCES.match(_MARKS.sub("", part)) is not None for part in parts]
+    at = next((n for n in range(len(parts) - 1, -1, -1) if told[n]), None)
+    if at is None:
+        return ""
+    while at and told[at - 1]:
+        at -= 1
+    is_short = len(_WORD.findall(" ".join(parts[at:]))) < _FEW_WORDS
+    return one_line(" ".join(parts[max(0, at - is_short) :]), MAX_REACTION)
 
 
 def _thought(item: Item) -> str:

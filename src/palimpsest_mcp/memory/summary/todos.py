@@ -119,15 +119,21 @@ def _plan(call: Call, plans: dict[str, dict[str, str]]) -> None:
             plans[path] = boxes
     elif call.action.verb == "edit":
         for old, new in edits_of(call.args):
-            after = dict(_boxes(new))
-            for text, _ in _boxes(old):
-                if text not in after:
-                    plans.get(path, {}).pop(text, None)
-            if after:
-                plans.setdefault(path, {}).update(after)
+            before, after = dict(_boxes(old)), dict(_boxes(new))
+            if after or before:
+                plans[path] = _edited(plans.get(path, {}), before, after)
     elif call.action.verb == "run" and plans:
         for name in [name for name in plans if f"rm {name}" in call.action.target]:
             del plans[name]
+
+
+def _edited(boxes: dict[str, str], old: dict[str, str], new: dict[str, str]) -> dict[str, str]:
+    """Boxes of a file with others in the place of those that an edit took out: what comes first is done first."""
+    texts = list(boxes)
+    at = min((texts.index(text) for text in old if text in boxes), default=len(texts))
+    before = {text: state for text, state in list(boxes.items())[:at] if text not in new}
+    after = {text: state for text, state in list(boxes.items())[at:] if text not in old and text not in new}
+    return {**before, **new, **after}
 
 
 def _boxes(text: str) -> Iterator[tuple[str, str]]:

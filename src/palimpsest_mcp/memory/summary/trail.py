@@ -62,7 +62,8 @@ def trail(calls: Sequence[Call]) -> Trail:
             path, folder = _settled(change, known)
             if not path:
                 continue
-            for there in (joined_path(folder, path), joined_path(folder, tidy(change.other))):
+            into = tidy(change.other)
+            for there in (joined_path(folder, path), joined_path(folder, into) + "/" * into.endswith("/")):
                 _appears(there, gone, changes)
             changes.setdefault((path, folder), []).append(change)
             if change.verb == "deleted":
@@ -75,11 +76,16 @@ def trail(calls: Sequence[Call]) -> Trail:
 
 def _appears(path: str, gone: dict[str, tuple[str, str]], changes: dict[tuple[str, str], list[Change]]) -> None:
     """What was deleted as a whole and has something in it again is not told as deleted."""
-    for folder in [one for one in gone if path.startswith(f"{one.rstrip('/')}/")]:
+    for folder in [one for one in gone if _is_in(path, one.rstrip("/"))]:
         key = gone.pop(folder)
         changes[key] = [one for one in changes[key] if one.verb != "deleted"]
         if not changes[key]:
             del changes[key]
+
+
+def _is_in(path: str, folder: str) -> bool:
+    """Whether something is in a folder, by the folder's whole name or by as much of it as was given."""
+    return path.startswith(f"{folder}/") or (not folder.startswith("/") and f"/{folder}/" in path)
 
 
 def changed_paths(calls: Sequence[Call]) -> list[str]:
