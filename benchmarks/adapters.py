@@ -41,7 +41,7 @@ HEAD = (
     *("invalid", "changed without a pass", "restored", "billed", "doing nothing", "passes cost"),
     *("most above it within the window", "in all", "dearest pass"),
 )
-ON_THE_PAGE = (0, 3, 4, 5, 6, 7, 8, 9, 11, 13)
+ON_THE_PAGE = (0, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13)
 """Columns of `HEAD` in docs/frameworks.md."""
 READING = f"""\
 Windows have 0.6 of their session's tokens; policy `research`, trigger 0.70, target 0.40. Tokens are the window's own
@@ -100,7 +100,7 @@ def missed(replays: Sequence[tuple[str, Replay]]) -> str:
     counts = ("above_trigger", "invalid", "changed_prefixes", "changed_again", "beyond_a_pass")
     found = [name for name, one in replays if any(one[count] for count in counts) or not one["restored"]]
     if not found:
-        return f"Every goal met in all {len(replays)} replays."
+        return f"Every goal met in all {len(replays)} replays (that of the bill: while the list fits the window)."
     return f"Not met in {len(found)} of {len(replays)} replays: {'; '.join(found)}."
 
 
@@ -109,7 +109,7 @@ def _write(sessions: Iterable[list[str]], sums: Iterable[list[str]]) -> None:
     short = [HEAD[at] for at in ON_THE_PAGE]
     made = [
         table((title, *short), [[one[0], *(one[at + 1] for at in ON_THE_PAGE)] for one in rows])
-        for title, rows in (("session, every request", sessions), (f"adapter, {SOME} requests a session", sums))
+        for title, rows in (("session, every request", sessions), (f"adapter, {SOME} requests of a long session", sums))
     ]
     text = PAGE.read_text("utf-8")
     begin, end = MARKERS
