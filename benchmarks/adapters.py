@@ -15,8 +15,9 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -26,38 +27,50 @@ from real_sessions import shared_folder
 Replay = dict[str, Any]
 """The fields of `tests.integrations.replay.Counted`, lists as their lengths."""
 SESSIONS = 5
-EVERY, SOME = 1_000_000, 6
-"""Requests of a session: all of them, or so many, evenly spread."""
+EVERY = 1_000_000
+"""Requests of a session: all of them."""
 LONG, A_FOURTH = 300_000, 117
 """Tokens of a session of which not every request is asked, and how many are then."""
+SHORT, SOME = 40, 12
+"""Adapters are asked at every request of a session of so many, and at so many of a longer one, evenly spread."""
 TESTS = CHECKOUT / "tests" / "integrations"
+PAGE = CHECKOUT / "docs" / "frameworks.md"
+MARKERS = '<!-- replays: written by `make bench ARGS="--only adapters"` -->', "<!-- end of replays -->"
 HEAD = (
     *("requests", "beyond the window as they came", "passes", "largest, of the window", "at or above 0.70"),
-    *("invalid", "changed without a pass", "billed", "doing nothing", "passes cost"),
-    *("most above it within the window", "in all", "dearest pass", "restored"),
+    *("invalid", "changed without a pass", "restored", "billed", "doing nothing", "passes cost"),
+    *("most above it within the window", "in all", "dearest pass"),
 )
+ON_THE_PAGE = (0, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13)
+"""Columns of `HEAD` in docs/frameworks.md."""
 READING = f"""\
 Windows have 0.6 of their session's tokens; policy `research`, trigger 0.70, target 0.40. Tokens are the window's own
 count. Where requests are at or above the trigger, "held" counts those of which what no pass may touch (talk, calls, the
-newest three results, what is under 100 tokens) is above it alone. Each request is sent twice, and "changed" counts
-those that were other bytes the second time, too. Bills are in input tokens: 0.1 for one that the cache has, 1.25 for
-one that is written into it, nothing for answers. A pass costs 1.15 for each token that the cache had of the request
-before and that is written again. "Most above it": what the session was billed so far, less the bill of doing nothing,
-where that was most: within the window while the whole list still fits it, and in all, also where a model would refuse
-what doing nothing sends ("beyond the window as they came"). The first should never be above the dearest pass until then
-(where it was, "beyond" counts the requests). Adapters are asked at {SOME} requests a session, so that a pass has few to
-pay back in; their rows are sums over all five. Of a session above {LONG:,} tokens a fourth of the requests is asked."""
+newest three results, what is under 100 tokens) is above it alone. A request at which a pass ran or was due, and the
+last, is sent twice, and "changed" counts those that were other bytes the second time, too. Bills are in input tokens:
+0.1 for one that the cache has, 1.25 for one that is written into it, nothing for answers. A pass costs 1.15 for each
+token that the cache had of the request before and that is written again. "Most above it": what the session was billed
+so far, less the bill of doing nothing, where that was most: within the window while the whole list still fits it, and
+in all, also where a model would refuse what doing nothing sends ("beyond the window as they came"). The first should
+never be above the dearest pass until then (where it was, "beyond" counts the requests). The first table asks every
+request; of a session above {LONG:,} tokens a fourth. In the second each adapter is asked at every request of the
+sessions that have at most {SHORT}, and of longer ones at {SOME}, evenly spread, so that a pass has few to pay back in:
+all adapters share one window (`AgentWindow`), which the first table asks, and differ in how they read and write their
+framework's messages."""
 
 
 def adapters(_repeats: int) -> str:
     """Guards against adapters that save on paper only: no invalid request, no prefix changed between passes, all
     restored, and nothing billed above doing nothing but the one pass that did not pay back yet."""
     shared_folder()
+    began = sum(os.times()[:4])
     own = replays("test_window", EVERY)
     rows = [[name, *_row([one])] for name, one in own.items()]
-    every = table(("session, every request", *HEAD), [*rows, ["**all**", *_row(own.values())]])
+    rows.append(["**all**", *_row(own.values())])
+    every = table(("session, every request", *HEAD), rows)
+    by_adapter: dict[str, dict[str, Replay]] = {"(no framework)": replays("test_window", SOME)}
     frameworks: dict[str, dict[str, Any]] = tomllib.loads((TESTS / "environments.toml").read_text("utf-8"))
-    rows, missing = [["(no framework)", *_row(replays("test_window", SOME).values())]], list[str]()
+    missing = list[str]()
     for name, told in frameworks.items():
         module = f"test_{name.replace('-', '_')}"
         if not (CHECKOUT / "src" / "palimpsest_mcp" / "integrations" / f"{module.removeprefix('test_')}.py").exists():
@@ -66,9 +79,43 @@ def adapters(_repeats: int) -> str:
         if not python.exists():
             missing.append(name)
             continue
-        rows.append([told["newest"][0], *_row(_elsewhere(python, module).values())])
+        print(f"adapters: {name}", file=sys.stderr, flush=True)
+        by_adapter[told["newest"][0].replace("==", " ")] = _elsewhere(python, module)
+    each = [[name, session, *_row([one])] for name, found in by_adapter.items() for session, one in found.items()]
+    sums = [[f"**{name}**", *_row(found.values())] for name, found in by_adapter.items()]
+    if not missing:
+        _write(rows, sums)
     said = f"\n\nNot installed here (`make frameworks`): {', '.join(missing)}." if missing else ""
-    return f"{every}\n\n{table(('adapter', *HEAD), rows)}{said}\n\n{READING}"
+    tables = f"{every}\n\n{table(('adapter', 'session', *HEAD), each)}\n\n{table(('adapter, all', *HEAD), sums)}"
+    took = f"{sum(os.times()[:4]) - began:,.0f} s of CPU."
+    return f"{tables}{said}\n\n{missed([*own.items(), *_named(by_adapter)])} {took}\n\n{READING}"
+
+
+def _named(by_adapter: dict[str, dict[str, Replay]]) -> list[tuple[str, Replay]]:
+    return [(f"{name}: {session}", one) for name, found in by_adapter.items() for session, one in found.items()]
+
+
+def missed(replays: Sequence[tuple[str, Replay]]) -> str:
+    """Which replays were not as they should be, by name."""
+    counts = ("above_trigger", "invalid", "changed_prefixes", "changed_again", "beyond_a_pass")
+    found = [name for name, one in replays if any(one[count] for count in counts) or not one["restored"]]
+    if not found:
+        return f"Every goal met in all {len(replays)} replays (that of the bill: while the list fits the window)."
+    return f"Not met in {len(found)} of {len(replays)} replays: {'; '.join(found)}."
+
+
+def _write(sessions: Iterable[list[str]], sums: Iterable[list[str]]) -> None:
+    """Into docs/frameworks.md, between its markers."""
+    short = [HEAD[at] for at in ON_THE_PAGE]
+    made = [
+        table((title, *short), [[one[0], *(one[at + 1] for at in ON_THE_PAGE)] for one in rows])
+        for title, rows in (("session, every request", sessions), (f"adapter, {SOME} requests of a long session", sums))
+    ]
+    text = PAGE.read_text("utf-8")
+    begin, end = MARKERS
+    head, rest = text[: text.index(begin) + len(begin)], text[text.index(end) :]
+    when = f"Replayed on {datetime.now(UTC):%Y-%m-%d}:"
+    PAGE.write_text("\n\n".join([head, when, *made, rest]), encoding="utf-8")
 
 
 def replays(module: str, points: int) -> dict[str, Replay]:
@@ -92,6 +139,8 @@ async def _replays(seam: Any, points: int) -> dict[str, Replay]:
             AgentWindow(home=Path(folder) / "home", window_tokens=size, model="gpt-5") as window,
         ):
             most = min(points, A_FOURTH) if replay.tokens_of(messages) > LONG else points
+            if sum(one["role"] == "user" for one in messages) <= SHORT:
+                most = EVERY
             one = asdict(await replay.replayed(name, messages, window, size, seam, points=most))
         found[name] = {key: told if isinstance(told, (int, float)) else len(told) for key, told in one.items()}
     return found
@@ -126,13 +175,13 @@ def _row(several: Iterable[Replay]) -> list[str]:
         f"{above} (held: {total('beyond_reach')})" if above else "0",
         str(total("invalid")),
         str(total("changed_prefixes", "changed_again")),
+        f"{total('restored')} of {len(these)}",
         f"{total('billed'):,}",
         f"{total('nothing'):,}",
         f"{total('passes_cost'):,}",
         f"{most('most_above_within'):,.0f}" + (f" (beyond: {beyond})" if beyond else ""),
         f"{most('most_above'):,.0f}",
         f"{most('costliest_pass'):,.0f}",
-        f"{total('restored')} of {len(these)}",
     ]
 
 

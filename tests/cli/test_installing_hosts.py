@@ -63,6 +63,28 @@ def test_what_a_user_has_stays_and_removing_gives_it_back(program: Program, user
     assert "nothing to remove" in program("install", host, "--remove").text
 
 
+@pytest.mark.parametrize("host", ["claude-code", "claude-desktop", *OWN])
+def test_an_empty_home_is_empty_again(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: str
+) -> None:
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "empty"))
+    for name in ("XDG_CONFIG_HOME", "CODEX_HOME", "GEMINI_CLI_HOME", "PI_CODING_AGENT_DIR", "CLAUDE_CONFIG_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    program("install", host)
+    assert files(tmp_path / "empty")
+    assert program("install", host, "--remove").status == 0
+    assert files(tmp_path / "empty") == {}
+
+
+def test_a_list_that_was_empty_is_there_again(program: Program, user: Path) -> None:
+    mine = user / ".config/Code/User/mcp.json"
+    mine.write_bytes(b'{\n\t"servers": {}\n}\n')
+    program("install", "vscode")
+    program("install", "vscode", "--remove")
+    assert mine.read_bytes() == b'{\n\t"servers": {}\n}\n'
+
+
 def test_gemini_cli_gets_a_server_and_hooks_after_the_users(program: Program, user: Path, home: Path) -> None:
     program("install", "gemini-cli")
     told = json.loads((user / ".gemini/settings.json").read_bytes())

@@ -250,7 +250,14 @@ async def send(window: AgentWindow, session_id: str, messages: Sequence[Any]) ->
         sent.append(request.messages)
         return ModelResponse(result=[AIMessage("")])
 
-    request = ModelRequest(model=model_of(iter([])), messages=list(messages), state={"messages": list(messages)})
+    state: Any = {"messages": list(messages)}
+    request = ModelRequest(
+        model=model_of(iter([])),
+        messages=list(messages),
+        state=state,
+        **dict.fromkeys(("system_prompt", "tool_choice", "response_format", "runtime")),  # 1.0 wants each
+        tools=[],
+    )
     await PalimpsestMiddleware(window, session_id=session_id).awrap_model_call(request, handler)
     return sent[0]
 

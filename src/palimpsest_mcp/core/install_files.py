@@ -168,6 +168,8 @@ def json_change(path: Path, what: str, edit: Callable[[Object], Object], remove:
     data = before or b""
     if after != config or (before is None and after):
         kept = _unchanged_since(path, after) if remove else None
+        if remove and not after and not _copies(path):
+            return Change(path=path, before=before, after=None, what=what)  # before us there was no such file
         data = kept if kept is not None else _dumped(after, before)
     return Change(path=path, before=before, after=data if before is not None or after else b"", what=what)
 
@@ -231,16 +233,28 @@ def _dumped(value: Object, like: bytes | None) -> bytes:
     return (_MARK if like.startswith(_MARK) else b"") + (data.replace(b"\n", b"\r\n") if b"\r\n" in like else data)
 
 
+def _copies(path: Path) -> list[Path]:
+    """Those of ours, the oldest first."""
+    return sorted(path.resolve().parent.glob(f"{path.resolve().name}{BACKUP}*"))
+
+
 def _unchanged_since(path: Path, value: Object) -> bytes | None:
-    """The bytes of the oldest copy of ours that says the same: then the file goes back to exactly those."""
-    for copy in sorted(path.resolve().parent.glob(f"{path.resolve().name}{BACKUP}*")):
+    """The bytes of the oldest copy of ours that says the same: then the file goes back to exactly those. A list of
+    servers or hooks that was empty before us went with what we entered there."""
+    for copy in _copies(path):
         try:
             data = copy.read_bytes()
-            if json.loads(data) == value:
+            if _filled(json.loads(data)) == _filled(value):
                 return data
         except (OSError, ValueError, RecursionError):
             continue
     return None
+
+
+def _filled(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return {name: one for name, one in cast("Object", value).items() if one != {}}
 
 
 def _copy(path: Path, data: bytes, stamp: str) -> Path:
