@@ -239,14 +239,17 @@ class AgentWindow:
             if known.calls - calls:
                 await self._host_compacted(p, agent, len(known.calls - calls))
             known.calls = calls
-            done = await p.compact_messages(
-                messages,
-                session_id=agent.session_id,
-                form=form,
-                system=system,
-                auto=not force,
-                **{**self._asked, "model": model or self._model, "force": force},
-            )
+            for last in (force, True):
+                done = await p.compact_messages(
+                    messages,
+                    session_id=agent.session_id,
+                    form=form,
+                    system=system,
+                    auto=not force,
+                    **{**self._asked, "model": model or self._model, "force": force},
+                )
+                if last or not done.report.batches or done.report.after.zone != done.report.before.zone:
+                    break  # else it is as due as it was: what the pass made may go up a level, as at the next request
         if done.report.status == "failed":
             log.warning("session %s: %s", agent.session_id, done.report.reason)
         return done.messages
