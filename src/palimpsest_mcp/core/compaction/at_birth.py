@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from ...context.at_birth import CUT_ABOVE_TOKENS, Newborn, decide
 from ...context.budgets import GROWTH, budget_of
 from ...context.fold import Fold
+from ...context.occasion import CUT_ABOVE_TOKENS, Newborn, decide
 from ...context.view import view
 from ...errors import DigestRefused
 from ...hosts.actions import action_of
@@ -23,7 +23,7 @@ from ...models.tools import own_tool
 from ...ports.host import ToolOutput
 from ..batch import Made, reserve_numbers
 from ..dependencies import ContentCounter, Dependencies
-from ..policies import stored_policy
+from ..measure import stored_policy
 from ..sessions import Sessions
 from .commit import archive_and_commit, committed_batch
 from .digests import BatchDigests
