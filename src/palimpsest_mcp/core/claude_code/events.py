@@ -1,4 +1,7 @@
-"""Every event of the client to its use case. Nothing that goes wrong here may break the client."""
+"""Every event of the client to its use case. Nothing that goes wrong here may break the client.
+
+A command hook is a process of its own: what makes digests and summaries is imported by the events that need it.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,13 @@ import json
 import logging
 from collections.abc import Awaitable, Callable
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...errors import LockTimeout, PalimpsestError
 from ...hosts.claude_code.settings import EDITORS
 from ...hosts.hook_call import HookCall, read_call
 from ...memory.skill_uses import SKILL_TOOLS
 from ...models.text import counted, verb
-from ..compaction.commit import Keeper
 from ..dependencies import Dependencies
 from ..notices import Notices
 from ..offloaded import Offloaded, keep_status
@@ -22,11 +24,14 @@ from ..sessions import Sessions
 from ..spans import noted
 from ..summary import KeptSummaries
 from .answers import context_answer, hook_answer, is_noted, start
-from .around_compaction import TURN_S, AfterCompaction, BeforeCompaction
 from .conversations import Conversations
-from .in_place import InPlace, InPlaceCompaction
 from .notices import Lessons, SkillUses, StepNotices
 from .tool_calls import ToolResults, filled, refusal
+
+if TYPE_CHECKING:
+    from ..compaction.commit import Keeper
+    from .around_compaction import AfterCompaction, BeforeCompaction
+    from .in_place import InPlaceCompaction
 
 _log = logging.getLogger(__name__)
 COMPACT, TURN_COMPLETE = "session.compact", "turn.complete"
@@ -77,18 +82,22 @@ class HostEvents:
             COMPACT: self._compact,
         }
 
-    # What most events do not need is made when the first one does.
-
     @cached_property
     def _keeper(self) -> Keeper:
+        from ..compaction.commit import Keeper
+
         return Keeper(self._deps, self._sessions)
 
     @cached_property
     def _before(self) -> BeforeCompaction:
+        from .around_compaction import BeforeCompaction
+
         return BeforeCompaction(self._deps, self._sessions, self._conversations, self._summaries, self._keeper)
 
     @cached_property
     def _after(self) -> AfterCompaction:
+        from .around_compaction import AfterCompaction
+
         return AfterCompaction(self._deps, self._sessions, self._conversations, self._keeper)
 
     @cached_property
@@ -97,6 +106,8 @@ class HostEvents:
 
     @cached_property
     def _in_place(self) -> InPlaceCompaction:
+        from .in_place import InPlaceCompaction
+
         return InPlaceCompaction(
             self._deps, self._sessions, self._offloaded, self._conversations, self._before, self._keeper
         )
@@ -201,6 +212,8 @@ class HostEvents:
         return ""
 
     async def _pre_compact(self, call: HookCall) -> str:
+        from .around_compaction import TURN_S
+
         await self._results.take_late(call, wait_s=TURN_S)
         return await self._before.before_compaction(call)
 
@@ -242,5 +255,7 @@ class HostEvents:
 
 def _refused(event: str, status: str, reason: str) -> str:
     if event == COMPACT:
+        from .in_place import InPlace
+
         return InPlace(apply=False, status=status, reason=reason).text()
     return json.dumps({"compact": False, "why": reason}) if event == TURN_COMPLETE else ""
