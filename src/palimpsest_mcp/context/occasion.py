@@ -1,4 +1,5 @@
-"""Whether a pass should run at all, before anything is chosen."""
+"""Whether a pass should run at all, before anything is chosen, and what it must free to be worth it; and whether a
+result is replaced before it ever enters the context."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How full the window is: the host's number first, our own view beside it (design §6, L12)."""
+"""How full the window is: the host's number first, our own view beside it (design §6, L12); and under which policy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search in what was dropped: index it, find it by its words."""
+"""Search in what was dropped: index it, find it by its words; and recall at a new request, where nobody searched."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user does for a store that grows: copy it, put its small files together, let old sessions go."""
+"""What a user does for a store that grows: copy it, put its small files together, let old sessions go, move it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Anthropic-style message lists: in as items, out with the content of single blocks changed."""
+"""Anthropic-style message lists: in as items, out with the content of single blocks changed; and their thinking."""
 
 from __future__ import annotations
 

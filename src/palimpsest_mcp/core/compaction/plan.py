@@ -1,4 +1,5 @@
-"""What a pass would take, and how large each digest may be: the policy's plan, with budgets for a target (§9.1)."""
+"""What a pass would take, and how large each digest may be: the policy's plan, with budgets for a target (§9.1);
+and what became of it so far."""
 
 from __future__ import annotations
 
