@@ -242,6 +242,12 @@ def test_a_tools_word_that_it_does_not_show_everything_is_an_outcome(note: str) 
     assert note in [reading.records[n].text for n in marked[:2]]
 
 
+def test_the_folder_that_a_command_was_asked_for_is_an_outcome() -> None:
+    listing = "\n".join(f"-rw-r--r-- 1 app 4{n}1 part-{n}.py" for n in range(20))
+    assert told(f"/srv/harbour/berths\n{listing}", verb="bash pwd && ls -la") == ["/srv/harbour/berths"]
+    assert told(f"/srv/harbour/berths\n{listing}", verb="bash ls -la") == []
+
+
 def test_no_word_of_a_speech_says_how_anything_went() -> None:
     speech = "we had an exit and it failed and we went on " * 60
     assert told(f"# A talk\n\n143 comments\n{speech}", verb="web_get") != [speech.strip()]

@@ -829,6 +829,39 @@ def test_names_of_code_stand_behind_the_line_below_which_they_are(bench: Bench) 
     assert not any(line.startswith("[names]") for line in lines)
 
 
+def test_no_name_of_a_function_that_is_not_shown_stands_behind_another_one(bench: Bench) -> None:
+    long = ", ".join(f"{word}=None" for word in WORDS)
+    source = "\n\n".join(
+        f"def {word}({'berth' if n % 2 else long}):\n    plain = {word}_at.get_{n} or {word}_of\n    return plain"
+        for n, word in enumerate(WORDS)
+    )
+    behind = 0
+    for share in (0.3, 0.4, 0.5):
+        digest = bench.digest(source, share=share)
+        lines = digest.parts[0].text.split("\n")
+        found = [one for line in lines if (one := re.match(r"def (\w+)\(.*… \[(.*)\]", line))]
+        behind += len(found)
+        assert digest.verification.passed
+        assert all(name.startswith(f"{one[1]}_") for one in found for name in one[2].split()), lines
+        assert any(line.startswith("[names]") for line in lines), lines
+    assert behind
+
+
+def test_an_object_in_one_row_is_named_where_it_is_not_shown(bench: Bench) -> None:
+    """A theme ended behind its variables, and nothing said that it has thirty colours, too."""
+    themes = [
+        {
+            "name": name,
+            "vars": {f"{word}Tone": f"#{n * step:06x}" for n, word in enumerate(WORDS[:9], 1)},
+            "colors": {f"{word}Part": f"{word}{name.title()}" for word in WORDS},
+        }
+        for name, step in (("light", 7919), ("dark", 104729))
+    ]
+    for share in (0.25, 0.35, 0.45):
+        digest = bench.digest(*(json.dumps(theme, indent=1) for theme in themes), share=share)
+        assert all("colors" in part.text for part in digest.parts), [part.text for part in digest.parts]
+
+
 def test_a_cell_that_is_told_further_down_is_not_shown_as_an_empty_one(bench: Bench) -> None:
     long = " ".join(f"The {word} of the garden is asked for every spring." for word in WORDS * 3)
     hits = [
@@ -1029,6 +1062,41 @@ def test_commits_at_the_head_of_a_log_are_told_before_older_ones(bench: Bench) -
     )
     shown = bench.digest(log, share=0.35).parts[0].text
     assert sum(line in shown for line in log.split("\n")[:7]) >= 5, shown
+
+
+def test_a_commit_that_is_not_the_newest_is_marked_where_it_stands_first(bench: Bench) -> None:
+    log = "\n".join(
+        f"{n * 791_919:07x} Work on the {' '.join(WORDS[:14] if n < 2 else WORDS[n % 5 : n % 5 + 3])} of v1.{n}"
+        for n in range(1, 20)
+    )
+    newest = log.split("\n")[0]
+    shown = bench.digest(log, share=0.15).parts[0].text.split("\n")
+    assert newest not in "\n".join(shown), shown
+    assert shown[1].startswith("… "), shown
+    assert f"\n{newest}" in bench.digest(log, share=0.2).parts[0].text
+
+
+def test_a_sentence_that_goes_on_from_one_that_is_not_shown_is_marked(bench: Bench) -> None:
+    """ "But that doesn't seem to concern them": what does not?"""
+    first = "Everyone talks about this and that and some other things of these years."
+    text = f"{first} But that does not concern the port of berth-4711 with its 5121 cranes.\n\n" + "\n\n".join(
+        f"Many speak of the weather, and of what they had for dinner in the {word} house, too." for word in WORDS[:5]
+    )
+    shown = bench.digest(text, share=0.3).parts[0].text
+    assert first not in shown
+    assert "\n… But that does not concern the port of berth-4711" in shown
+    assert f"\n{first} But that" in bench.digest(text, share=0.5).parts[0].text
+
+
+def test_rows_that_are_called_by_what_is_asked_for_come_before_others(bench: Bench) -> None:
+    hits = [
+        {"title": f"{title} of the year {n}", "url": f"https://a.test/{title[:4]}/{n * 7919}", "snippet": "It says so."}
+        for n, title in enumerate(
+            ["The best photographers", "Many masters", "A walk with a Leica", "Thirty streets", "What cameras do"]
+        )
+    ]
+    shown = bench.digest(json.dumps(hits, indent=1), share=0.35, focus=("a page about the Leica",)).parts[0].text
+    assert "A walk with a Leica of the year 2" in shown, shown
 
 
 def test_a_linter_that_found_nothing_says_so_in_a_pointer(bench: Bench) -> None:

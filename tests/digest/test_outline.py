@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.digest.blocks import encoded
-from palimpsest_mcp.digest.outline import Ask, example, hidden_sections, outline, unshown
+from palimpsest_mcp.digest.object_outline import Ask
+from palimpsest_mcp.digest.outline import example, hidden_sections, outline, unshown
 from palimpsest_mcp.digest.rank import Need
 from palimpsest_mcp.digest.records import Reading, Record, Table
 from palimpsest_mcp.digest.source import Source
@@ -460,6 +461,20 @@ def test_hits_are_told_by_where_they_are() -> None:
     assert outlined("\n".join(f"src/{n}.ts:const at_{n} = {n};" for n in range(4)), 70).startswith(
         "4 hits: src/0.ts (1)"
     )
+
+
+def test_errors_that_are_not_shown_are_told_by_their_files() -> None:
+    """A failed check of 28 errors showed one of them, and nobody could tell that all lie in the tests of a package."""
+    files = ("../tui/test/chat.ts", "../tui/test/chat.ts", "../tui/test/editor.ts")
+    errors = "\n".join(f"{path}({n},19): error TS2554: Expected {n} arguments." for n, path in enumerate(files, 3))
+    source = Source(errors)
+    blocks = encoded(source.reading, range(3), source.mined(range(3)))[1]
+    assert [one.kind for one in source.reading.records] == ["error"] * 3
+    said = unshown(source.reading, blocks, {0}, 100, few=False)
+    assert said == "errors: …/test/chat.ts:4, …/test/editor.ts:5"
+    assert outlined(errors, 60) == "errors: …/test/chat.ts:3,4, …/test/editor.ts:5"
+    bare = Source("\n".join(f"error: part {n} failed" for n in range(4)))
+    assert not unshown(bare.reading, encoded(bare.reading, range(4), bare.mined(range(4)))[1], {0}, 100, few=False)
 
 
 def test_of_a_few_hits_those_that_are_not_shown_are_named() -> None:

@@ -72,6 +72,7 @@ PROSE = (
 )
 
 GOOD = [
+    (f"{SECTIONS}\n[702 more lines in file.]", "## edge-11\n[702 more lines in file.]"),
     (
         JSON,
         "[2 of 3 rows] name|host.ip|cost\n edge-011|10.0.3.11|300\n edge-013|10.0.3.13|320\n[columns left out: state]",
@@ -141,6 +142,7 @@ BAD = [
     (MARKDOWN, "## GPU A\n[1 of 1 rows] model|ms\n net12|73", "heading"),
     (MARKDOWN, "[2 of 3 rows] model|ms\n ## GPU B\n net11|72\n ## GPU A\n net12|73", "heading"),
     (SECTIONS, "## edge-11\nIt runs at 10.0.0.12.", "heading"),
+    (f"{SECTIONS}\n[more of edge-14](./14.md)", "## edge-11\n[more of edge-14](./14.md)", "heading"),
     (LISTING, "[1 of 8 like] -rw-r--r-- 1 app <1> <2>.dat\n /srv/d1:\n 322|b-3", "heading"),
     ("Error A\nat f (1)\nError B\nat g (2)", "[2 of 2 like] at <1> (<2>)\n Error B\n f|1\n Error A\n g|2", "heading"),
     # pieces

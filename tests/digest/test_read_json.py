@@ -238,3 +238,14 @@ def test_an_id_above_an_object_says_whose_it_is() -> None:
     }
     texts = [one.text for one in told(json.dumps(tree, indent=1)).records]
     assert any(one.startswith("panels.scene.lines: panels.id=panel1|who=Ann") for one in texts), texts
+
+
+def test_the_menu_of_a_page_that_a_search_found_is_noise() -> None:
+    menu = "".join(f"*   [{word}](https://a.test/{word.lower()}). " for word in ("Topics", "More", "Economics", "Copy"))
+    said = "Token costs have dropped 280-fold in two years, yet some firms pay more than ever. "
+    hits = [{"title": "Trends", "url": "https://a.test/trends", "snippet": f"{menu}[](https://a.test). {said * 3}"}]
+    hits.append({"title": "Others", "url": "https://b.test", "snippet": "Short."})
+    reading = told(json.dumps(hits, indent=1))
+    noise = [one.text for one in reading.records if one.kind == "noise"]
+    assert [text for text in noise if "280-fold" in text] == []
+    assert not [one.text for one in reading.records if one.kind == "line" and "](https" in one.text]

@@ -187,3 +187,14 @@ def test_what_a_manual_orders_in_capitals_is_a_claim_but_not_in_a_text_that_shou
     assert kinds["It has a head."] == kinds["IT MUST BE SO"] == "line"
     shouting = read("\n".join(f"Part {n} MUST be there." for n in range(40)))
     assert 0 < sum(one.kind == "claim" for one in shouting) < 10
+
+
+def test_what_a_script_prints_stands_under_its_banners() -> None:
+    text = "=== SURVIVAL ===\nOverall: 38.38%\n\n--- by class ---\nFirst: 62\n\n=== 3 of 4 done ===\n=== FARES ==="
+    records = read(text)
+    heads = {one.text: n for n, one in enumerate(records) if one.kind == "heading"}
+    assert list(heads) == ["=== SURVIVAL ===", "--- by class ---", "=== FARES ==="]
+    under = {one.text: one.under for one in records}
+    assert under["Overall: 38.38%"] == under["--- by class ---"] == heads["=== SURVIVAL ==="]
+    assert under["First: 62"] == heads["--- by class ---"]
+    assert under["=== FARES ==="] == -1

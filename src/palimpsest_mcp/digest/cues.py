@@ -125,11 +125,15 @@ _CODE = _any(
     r"^(?:return|import|from \S+ import|const|let|var|func|fn|public|private|throw|raise|assert|export|use|#include)\b",
     r"^(?:if|unless|while|when|not|and|or|end|do|switch|catch)\b *[({!&|]|\b(?:do|then)$",
 )
-_PARTIAL = re.compile(
+PARTIAL = re.compile(
     r"(?i)[\[(<.… ]{1,6}(?:[\d,]+ (?:more )?lines? (?:more|in file|not shown|omitted|truncated|above|below)"
     r"|truncated|(?:output|results?|file|content) (?:was |were |is |are )?truncated|showing (?:first|lines|results))"
 )
 """A tool's own word that it does not show everything: who does not see it takes a part for the whole."""
+_PWD = re.compile(r"\S+ pwd\b")
+_FOLDER = re.compile(r"/\S{0,200}")
+COMMITTED = re.compile(r"\[[\w./-]{1,100}(?: \(root-commit\))? [0-9a-f]{7,40}\] ")
+"""What `git commit` says when it is done: it stands behind what its hooks printed, and below none of their headings."""
 _LABELLED = 120
 """Characters of a line that are looked at for it."""
 _QUOTED_CODE = re.compile(r"`[^`]{0,200}`")
@@ -267,10 +271,16 @@ def mark(reading: Reading, *, is_error: bool = False, verb: str = "") -> list[in
     _mark_claims(lines, source=source)
     _fade_repeated(reading.records)
     best = best or _failing(lines, source=source)
-    partial = [n for n, line in enumerate(lines) if _PARTIAL.match(line.record.text[:_LABELLED])][:1]
+    partial = [n for n, line in enumerate(lines) if PARTIAL.match(line.record.text[:_LABELLED])][:1]
+    partial += [n for n, line in enumerate(lines[:1]) if _answers_pwd(line.record.text, verb)]
     for number in partial:
         _raise(reading.records[number], "outcome", 4.0)
     return list(dict.fromkeys([*best[:1], *partial, *best[1:]]))[:_MOST_OUTCOMES]
+
+
+def _answers_pwd(text: str, verb: str) -> bool:
+    """Whether it is the folder that the first command of a chain was asked for."""
+    return _FOLDER.fullmatch(text) is not None and _PWD.match(verb) is not None
 
 
 def _look(record: Record) -> _Line:

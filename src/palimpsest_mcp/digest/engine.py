@@ -40,7 +40,8 @@ from .item import OUTCOMES, Item
 from .lines import Printed, printed
 from .manifest import BRIEF_ITEM, header, item_note
 from .notation import NAMES, Heads
-from .outline import Ask, hidden_sections, outline, unshown
+from .object_outline import Ask
+from .outline import hidden_sections, outline, unshown
 from .pieces import Spot
 from .proof import OF_NAMES, PartCheck, check_part
 from .rank import Need, called, holds, names_in
@@ -771,7 +772,8 @@ def _shown_of(item: Item, told: Told, lines: str) -> str:
     if noun in ("", "field") or item.printed.issuperset(told.nouns):
         return lines
     shown = sum(told.nouns.get(one) == noun for one in item.printed)
-    said = f"{shown:,} of {counted_in(n, noun)}"
+    partly = any(told.nouns.get(record) == noun for one in item.taken for record in item.units[one].records)
+    said = f"{shown:,} of {counted_in(n, noun)}" if shown or not partly else f"parts of {counted_in(n, noun)}"
     if noun == "line" and told.rows:  # these are not its rows
         said = f"{said} of text"
     return f"{lines}, {said}" if noun == "definition" and lines else said

@@ -37,8 +37,8 @@ from .runs import (
     SPOKEN_KINDS,
     followers,
     goes_on,
+    lacks_its_start,
     points_back,
-    refers_back,
     signatures,
     told_together,
 )
@@ -254,7 +254,11 @@ class Item:
         orphans = frozenset(
             n
             for n in (unit.records[0] for unit in units)
-            if n and source.forms[n] in LISTS and refers_back(self.records[n - 1], self.records[n])
+            if n
+            and (
+                (source.forms[n] in LISTS and lacks_its_start(self.records[n - 1], self.records[n]))
+                or (source.forms[n] == "diff" and self.records[n - 1].kind == self.records[n].kind == "entry")
+            )
         )
         follower = followers(units, self.records, source.forms)
         return Coded(units, blocks, inner, parents, code, unfinished, follower, forced, says, orphans)
@@ -298,6 +302,8 @@ class Item:
                 continue
             if record.table >= 0:
                 table = self.tables[record.table]
+                if self.blocks[unit.block].total == 1 and table.noun != Table(()).noun:
+                    continue  # a piece of the only row would not say what it lies in
                 columns = [c for c in range(len(record.cells)) if c not in self.blocks[unit.block].same]
                 if len(columns) < COLUMNS:
                     continue
@@ -421,10 +427,17 @@ class Item:
         return 0 < rows <= _FEW_ROWS and rows == len(self.records)
 
     def leading_rows(self) -> list[int]:
-        """The units of a table's rows that are worth more than others: titles of what a search found, for one."""
+        """The units of a table's rows that are worth more than others: titles of what a search found, for one. First
+        those that are called by more of what is asked for."""
         rows = (n for n, unit in enumerate(self.units) if unit.block >= 0 and not unit.span)
         leading = (n for n in rows if self.records[self.units[n].records[0]].worth >= _LEADING)
-        return [n for n in leading if self.records[self.units[n].records[0]].table >= 0]
+        tables = [n for n in leading if self.records[self.units[n].records[0]].table >= 0]
+        return sorted(tables, key=self._called_for, reverse=True) if len(tables) > 1 else tables
+
+    def _called_for(self, number: int) -> float:
+        """How much of what is asked for stands in what a row is called."""
+        row = self.records[self.units[number].records[0]]
+        return self.need.told(Record(row.cells[self.tables[row.table].key], row.kind))[1]
 
     def rows_shown(self, block: int) -> int:
         """How many rows, or lines, of a block are shown."""

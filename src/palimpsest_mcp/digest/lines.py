@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..models.records import LineKind
 from .blocks import Block, escaped
+from .cues import COMMITTED, PARTIAL
 from .item import DEEP, Item
 from .notation import CUT, Heads
 from .pieces import joined
@@ -22,8 +23,6 @@ _NESTED = frozenset({"definition", "heading"})
 """Kinds whose place is told by what stands around them: no heading is printed again for one more of them."""
 _TOLD = frozenset({"outcome", "error"})
 """Kinds that say at their beginning what they say."""
-_ASIDE = frozenset("[(<.…")
-"""How a tool begins that says what it left out: that stands in no section."""
 _HEAD = 16
 """Characters of the count before a template, about."""
 
@@ -93,15 +92,22 @@ class _Print:
             self.lines.append(Printed("entry", f"[names] {' '.join([*names, *more])}", (), tuple(names)))
 
     def _inside(self, names: Sequence[str]) -> list[str]:
-        """Put names of code behind the line below which they stand, up to the next one that is shown; the others."""
-        rows, rest = sorted(self._places), list[str]()
+        """Put names of code behind the line below which they stand, up to the next one that is shown; the others. A
+        name of a function that is not shown would be taken for one of the function before it."""
+        item, rows, rest = self._item, sorted(self._places), list[str]()
+        defined = [n for n, record in enumerate(item.records) if record.kind == "definition" and n not in self._places]
         behind: dict[int, list[str]] = {}
         for name in names:
-            found = (n for n in self._item.places_of(name) if n not in self._places and rows and n > rows[0])
-            if (n := next(found, -1)) < 0:
-                rest.append(name)
+            for n in item.places_of(name):
+                if n in self._places or not rows or n < rows[0]:
+                    continue
+                above = rows[bisect_left(rows, n) - 1]
+                own = defined[bisect_left(defined, above) : bisect_right(defined, n)]
+                if all(above in item.chain(one) for one in own):
+                    behind.setdefault(self._places[above], []).append(name)
+                    break
             else:
-                behind.setdefault(self._places[rows[bisect_left(rows, n) - 1]], []).append(name)
+                rest.append(name)
         for at, own in behind.items():
             line = self.lines[at]
             text = f"{line.text.removesuffix(f' {CUT}')} {CUT} [{' '.join(own)}]"
@@ -138,9 +144,13 @@ class _Print:
         self._current = next((n for n in reversed(unit.records) if n in self._item.parents), self._current)
 
     def _before(self, record: int) -> str:
-        """What stands in its line before it: a mark, where it points back to a sentence that is not shown."""
-        points_back = record in self._item.orphans and record - 1 not in self._shown
-        return f"{CUT} " if points_back else self._indent(record)
+        """What stands in its line before it: a mark, where it points back to a sentence that is not shown, or is taken
+        for the newest commit of a log, which is not shown."""
+        item = self._item
+        missing = record in item.orphans and record - 1 not in self._shown
+        if missing and item.records[record].kind == "entry" and self.lines:
+            missing = False  # the line above says that there is more
+        return f"{CUT} " if missing else self._indent(record)
 
     def _indent(self, record: int) -> str:
         """The blanks before it, unless rows, which begin with a blank, stand right above."""
@@ -232,7 +242,7 @@ class _Print:
         records = self._item.records
         record = records[self._item.units[number].records[0]]
         under = record.under
-        if under < 0 or under == self._current or (record.kind == "outcome" and record.text[:1] in _ASIDE):
+        if under < 0 or under == self._current or PARTIAL.match(record.text) or COMMITTED.match(record.text):
             return
         if record.kind in _NESTED and under in self._shown and under in self._item.chain(self._current):
             return  # one more of its children, after another with children of its own

@@ -41,7 +41,9 @@ _UNKNOWN = "invented: neither a line, a sentence nor the fields of an object of 
 OF_NAMES = "names:", "invented: a name"
 """What rules begin with that the names of a line break, and not the line."""
 _ON = f" {CUT}"
-_ASIDE = ("[", "(", "<", ".", "…")
+_ASIDE = re.compile(r"(?i)[\[(<.… ]{1,6}(?:[0-9,]+ (?:more )?lines? |(?:\w+ )?(?:(?:was|is) )?truncated|showing )")
+_COMMITTED = re.compile(r"\[[\w./-]+(?: \(root-commit\))? [0-9a-f]{7,40}\] ")
+"""A pager's last word and what git says of a commit: they stand behind the sections of a text, in none of them."""
 _EQUAL = re.compile(r"\[(?:= item ([0-9]{1,6})|(?:like )?item ([0-9]{1,6}),? but:)\]")
 _NO_NAME = frozenset(("number", "integer", "quantity", "money", "score", "date", "version", "hash", "uuid", "status"))
 _PLAIN_NUMBER = re.compile(r"[\W\d_]*(?:\d[A-Za-z%]{1,2})?")
@@ -299,7 +301,7 @@ class _Proof:
             while shown and shown[-1][0] >= level:
                 shown.pop()
         last = len(self._facts.order) - 1
-        aside = last in places and text[:1] in _ASIDE  # the tool's own word, in no section
+        aside = _COMMITTED.match(text) or (last in places and _ASIDE.match(text))
         stands = aside or self._stands(places, level if kind == "#" else 0)
         rule = "" if stands else "heading: under one that is not its own"
         if kind:

@@ -242,6 +242,8 @@ class Need:
         if size > WHOLE and self._form in _SENTENCES and record.kind in ("line", "claim"):
             length = math.sqrt(min(size, SENTENCE) / WHOLE)
         own = KIND[record.kind] * record.worth * length
+        if record.kind == "heading" and not record.worth and not self._wanted:
+            return 0.0, 0.0  # it says nothing without what it leads to
         asked = sorted((self._weight(word) for word in self._asked_in(record.text)), reverse=True)
         wanted = any(holds(record.text, words) for words in self._wanted)
         return own, FOCUS * sum(asked[:FOCUS_MOST]) + WANTED * wanted
@@ -298,7 +300,7 @@ def names_in(lines: Iterable[str], form: str) -> dict[str, int]:
     prose = form in _PROSE
     times: dict[str, int] = {}
     for line in lines:
-        if prose:
+        if "://" in line:
             line = _TARGET.sub(" ", line)  # a piece of an address names nothing
         for token in _TOKEN.findall(line):
             times[token] = times.get(token, 0) + 1

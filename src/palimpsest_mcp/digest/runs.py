@@ -22,6 +22,12 @@ _POINTS_BACK = re.compile(
     r"(?! is (?:that|to|where|how|why)\b)|[这那该其他她它])"
 )
 """A sentence that begins so says what it is about only with the one before it, in the languages of our cues."""
+_GOES_ON_FROM = re.compile(
+    r"(?:But|However|Yet|Still|Instead|So|And|Or|Also|Then|That|Therefore|Thus|Hence|Otherwise|Compare that"
+    r"|The (?:answer|reason|result|question|others?|second|third)|Another|Aber|Doch|Jedoch|Deshalb|Daher|Trotzdem|Und"
+    r"|Mais|Cependant|Pourtant|Donc|Pero|Sin embargo|Por eso|Mas|Porém|Portanto|E)\b|但|然而|不过|因此|所以|而且|于是"
+)
+"""One that begins so goes on from it: behind another one it reads as going on from that."""
 _TOLD_TOGETHER = 320
 """Characters of sentences that are shown together for that, at most."""
 SPOKEN_KINDS = frozenset({"line", "claim"})
@@ -185,6 +191,12 @@ def points_back(line: Record, following: Record) -> bool:
 def refers_back(line: Record, following: Record) -> bool:
     """The same of a sentence that says how it went, too."""
     return line.at == following.at and _POINTS_BACK.match(following.text) is not None
+
+
+def lacks_its_start(line: Record, following: Record) -> bool:
+    """Whether a sentence goes on from the one before it, so that a mark must say where that is not shown."""
+    follows = line.kind in SPOKEN_KINDS and following.kind in SPOKEN_KINDS
+    return refers_back(line, following) or (follows and _GOES_ON_FROM.match(following.text) is not None)
 
 
 def goes_on(line: Record, following: Record, least: int = FULL_LINE) -> bool:

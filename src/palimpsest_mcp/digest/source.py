@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from .readers import PROSE, READERS
+from .readers.prose import BANNER
 from .records import Reader, Reading, Record, Shape, Table, plain
 from .templates import Template, mined
 
@@ -142,8 +143,8 @@ class Source:
         records, tables = self.reading.records, self.reading.tables
         first, table = len(records), len(tables)
         for n, record in enumerate(found.records, first):
-            section = _SECTION.match(record.text) if reader is PROSE and record.kind == "heading" else None
-            while section and self._sections and self._sections[-1][0] >= len(section[1]):
+            section = _section(record) if reader is PROSE else 0
+            while section and self._sections and self._sections[-1][0] >= section:
                 self._sections.pop()
             if record.under >= 0:
                 record.under += first
@@ -152,7 +153,7 @@ class Source:
             elif self._sections and (section or record.kind != "heading" or not record.worth):
                 record.under = self._sections[-1][1]
             if section:
-                self._sections.append((len(section[1]), n))
+                self._sections.append((section, n))
             record.table = record.table + table if record.table >= 0 else -1
             record.at += at
             records.append(record)
@@ -164,3 +165,13 @@ class Source:
         if reader is PROSE:
             headings = [n for n in range(first, len(records)) if records[n].kind == "heading"]
             self._heading = headings[-1] if headings else self._heading
+
+
+def _section(record: Record) -> int:
+    """The level of a section that goes on behind what interrupts it; 0: this line begins none."""
+    if record.kind != "heading":
+        return 0
+    if marked := _SECTION.match(record.text):
+        return len(marked[1])
+    banner = BANNER.match(record.text)
+    return 1 + (banner[1][0] == "-") if banner else 0

@@ -36,6 +36,8 @@ _GONE_WORTH = 6.0
 """Of an entry that says that a file went away: without it its lines look as if they had been taken out of others."""
 _NEWEST, _NEW_WORTH = 8, 6.0
 """Commits of a log, a line each, that tell where the work stands: it begins with the newest."""
+_HEAD_WORTH = 20.0
+"""Of the newest: where the second stands alone it is taken for it."""
 _STATUS = re.compile(r" (?:create|delete|mode change|rename) |[AMDTRC]\d{0,3}\t")
 _PERSON = re.compile(r"(?:Author|AuthorDate|Commit|CommitDate|Date|From): ")
 _TELLING = re.compile(r"(?:deleted file|new file) mode |(?:rename|copy) (?:from|to) |Binary files ")
@@ -165,7 +167,8 @@ def read(lines: Sequence[str]) -> Reading:
         elif _PERSON.match(line):
             worth = 0.7
         elif _SHORT.match(line):
-            kind, worth, under, commit = "entry", _NEW_WORTH if i < _NEWEST else 2.0, -1, -1
+            kind, under, commit = "entry", -1, -1
+            worth = _HEAD_WORTH if not i else _NEW_WORTH if i < _NEWEST else 2.0
             if i + 1 < len(lines) and not _SHORT.match(lines[i + 1]):
                 kind, commit, file = "heading", len(records), -1
         elif _BETWEEN.match(line):

@@ -48,10 +48,10 @@ _OPENS, _OPENING = 1.0, 2
 _DATE = re.compile(r"\d{1,2} [A-Z][a-z]{2,8} \d{4}|[A-Z][a-z]{2,8} \d{1,2}, \d{4}|\d{4}-\d\d-\d\d")
 _DATED = 2.0
 """Worth of a line of what a search found that is its day and nothing else."""
-_LINK = re.compile(r"\W*[^\n:]{1,120}: ?https?://\S+")
+_LINK = re.compile(r"\W*[^\n:]{1,120}: ?https?://\S+|\W*\[[^\]\n]{0,80}\]\(\S+\)\W*")
 _LINKS = 3
 """So many lines that are a name and an address are what somebody else refers to: the channels of a podcast, its guests'
-pages. They are not what the search found."""
+pages, the menu of the page. They are not what the search found."""
 _TITLED = 0.3
 """Share of that for a title in it: what it says stands below it."""
 _FEW = 12
@@ -201,13 +201,12 @@ class _Told:
         opening = _OPENING if row >= 0 and self.groups[row].hits else 0
         lines = [line.strip() for line in (item.text or "").split("\n")]
         promoted = sponsors(lines)
-        if opening:
-            links = [n for n, line in enumerate(lines) if _LINK.fullmatch(line)]
-            promoted |= set(links) if len(links) >= _LINKS else set()
-        for place, line in enumerate(lines):
+        parts = [[*filter(None, sentences(line))] if len(line) > LONG_LINE else [line] * bool(line) for line in lines]
+        menu = opening > 0 and sum(_LINK.fullmatch(one) is not None for part in parts for one in part) >= _LINKS
+        for place, (line, part) in enumerate(zip(lines, parts, strict=True)):
             nothing = is_armour(line, before) or place in promoted or is_noise(line)
-            for one in filter(None, sentences(line) if len(line) > LONG_LINE else (line,)):
-                noise = nothing or is_noise(one)
+            for one in part:
+                noise = nothing or is_noise(one) or (menu and _LINK.fullmatch(one) is not None)
                 first = opening > 0 and not noise and one[0] != "#"
                 opening -= first
                 told = 0.0 if noise else _OPENS if first else worth * _TITLED if one[0] == "#" else worth

@@ -60,9 +60,13 @@ _FRAME = re.compile(r"\s*(>)?\s*\d{0,6} [│|](?: |$)")
 _AROUND = 0.2
 """Worth of a line of code around the one that a linter shows."""
 _LINK_ITEM = re.compile(r"^\W*\[[^\]]*\]\([^)]*\)\W*$")
+_NO_WORDS = re.compile(r"\W*\[\W*\]\([^\s)]*\)\W*")
+"""A link without a word to click at."""
 _IMAGE = re.compile(r"^(?:\[?!\[[^\]]*\]\([^)]*\)(?:\]\([^)]*\))?\s*){1,9}$")
 _MARKDOWN = re.compile(r"^\s{0,3}(#{1,6})\s+\S")
 _RULES = "=-~^"
+BANNER = re.compile(r"(={3,}|-{3,}) [^\W\d][^\d]{0,78}[^\W\d] \1$")
+"""`=== SURVIVAL ===`, `--- by class ---`: how a script heads what it prints. One with a number says how it went."""
 """What a title may be underlined with, from the highest level down."""
 _BOLD = re.compile(r"^(?:\*\*[^*]+\*\*|__[^_]+__):?$")
 _NUMBERED = re.compile(
@@ -132,7 +136,7 @@ def is_noise(text: str) -> bool:
     """What nobody asks for: rules, pictures, menus, counts of clicks, what a sponsor paid for, encoded bytes."""
     blank = text.isascii() and not re.search(r"\w", text)
     known = _IMAGE.match(text[:1000]) or _BOILERPLATE.match(text[:LONG_LINE]) or log.ADVICE.match(text)
-    return blank or bool(known) or is_blob(text) or _is_promotion(text[:2000])
+    return blank or bool(known) or _NO_WORDS.fullmatch(text) is not None or is_blob(text) or _is_promotion(text[:2000])
 
 
 def _is_promotion(text: str) -> bool:
@@ -162,6 +166,8 @@ def _heading(lines: Sequence[str], i: int) -> int:
         return 0
     if _SCRIPT.match(text):
         return 3
+    if banner := BANNER.match(text):
+        return 1 + (banner[1][0] == "-")
     before = lines[i - 1].strip() if i else ""
     after = lines[i + 1].strip() if i + 1 < len(lines) else ""
     if before and before != after:
@@ -237,7 +243,7 @@ def read(lines: Sequence[str]) -> Reading:
             here.close(level)
             out.append(Record(text, "heading", 1.2, here.open[-1][1], at=i))
             here.enter(level, len(out) - 1)
-            rule = i + 1 if level <= len(_RULES) and not _MARKDOWN.match(line) else -1
+            rule = i + 1 if level <= len(_RULES) and not (_MARKDOWN.match(line) or BANNER.match(text)) else -1
         else:
             if item or indent or (apart and not here.fresh):
                 here.close(LEAD + 2 * indent + item)
