@@ -29,7 +29,7 @@ from quality.scoring import places, share, stands
 from real_sessions import RealSession, sessions
 
 from palimpsest_mcp.core.palimpsest import Palimpsest
-from palimpsest_mcp.core.recall import Recall
+from palimpsest_mcp.core.search import Recall
 from palimpsest_mcp.errors import PalimpsestError
 from palimpsest_mcp.text.stem import stem
 

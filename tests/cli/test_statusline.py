@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from palimpsest_mcp.cli.statusline import short, status_line, store_folder
 from palimpsest_mcp.models.views import StatusNote
 from palimpsest_mcp.settings.places import home_folder
-from palimpsest_mcp.store.host_files import encoded
+from palimpsest_mcp.store.sessions import encoded_status
 
 SID = "2f6c0d5e-0000-4000-8000-000000000001"
 NOTE = StatusNote(handle="s7f3k", batches=7, items=19, saved_tokens=23_106, probes_passed=18, probes_asked=20)
@@ -32,7 +32,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(tmp_path / "user"))
     folder = tmp_path / "store" / "session" / SID
     folder.mkdir(parents=True)
-    (folder / "status.json").write_bytes(encoded(NOTE))
+    (folder / "status.json").write_bytes(encoded_status(NOTE))
     return tmp_path / "store"
 
 
@@ -48,7 +48,7 @@ def stdin(used: int | None = 600_000, model: str = "claude-opus-5-5", **more: An
 def test_what_came_back_counts_in_the_line(home: Path) -> None:
     note = home / "session" / SID / "status.json"
     note.write_bytes(
-        encoded(StatusNote(handle="s", batches=2, items=3, saved_tokens=-1_200, restores_per_hundred=40.0))
+        encoded_status(StatusNote(handle="s", batches=2, items=3, saved_tokens=-1_200, restores_per_hundred=40.0))
     )
     line = status_line(stdin(session_id=SID), {}, str(home))
     assert line.endswith("2 batches offloaded, 1.2k lost, more came back · 40 of 100 restored")
@@ -63,7 +63,7 @@ def test_it_tells_the_share_of_the_window_the_clients_own_trigger_and_what_was_s
     ("minutes", "words"), [(-5, "0 min"), (12, "12 min"), (59, "59 min"), (90, "1 h"), (3_000, "2 d")]
 )
 def test_it_tells_when_the_last_pass_was_and_what_it_took(home: Path, minutes: int, words: str) -> None:
-    (home / "session" / SID / "status.json").write_bytes(encoded(msgspec.structs.replace(NOTE, **PASS)))
+    (home / "session" / SID / "status.json").write_bytes(encoded_status(msgspec.structs.replace(NOTE, **PASS)))
     line = status_line(stdin(), {}, str(home), now=AT_TEN + minutes * 60)
     assert f"23.1k saved net · last pass {words} ago: 12.4k fewer · probes" in line
 

@@ -17,7 +17,7 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
 from palimpsest_mcp.core import spans
 from palimpsest_mcp.core.palimpsest import Palimpsest
-from palimpsest_mcp.core.spans import JsonLines, note_session, noted
+from palimpsest_mcp.core.spans import JsonLines, doing, noted
 from palimpsest_mcp.errors import LockTimeout
 
 from .conftest import make_session
@@ -55,8 +55,8 @@ def test_a_span_has_the_session_counts_and_the_code_of_an_error(monkeypatch: pyt
     provider = Provider()
     monkeypatch.setattr(api, "get_tracer", provider.get_tracer)
     with pytest.raises(LockTimeout), noted("tool", tool="x"), noted("pass") as counts:
-        note_session("s1abc")
-        counts["batches"] = 2
+        assert doing.get() is counts
+        counts |= {"session": "s1abc", "batches": 2}
         raise LockTimeout("held", next="")
     outer, inner = provider.spans
     assert (outer.name, inner.name) == ("palimpsest.tool", "palimpsest.pass")

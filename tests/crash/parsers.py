@@ -9,13 +9,13 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from palimpsest_mcp.cli.statusline import status_line
+from palimpsest_mcp.core.claude_code.tool_calls import tool_response
 from palimpsest_mcp.core.exchange import Reading
 from palimpsest_mcp.digest.readers import PROSE, READERS
 from palimpsest_mcp.errors import PalimpsestError
 from palimpsest_mcp.experience.document import read_document
 from palimpsest_mcp.experience.parse import read_line, sighting_of
 from palimpsest_mcp.hosts import codex, gemini
-from palimpsest_mcp.hosts.claude_code.hooks import tool_response
 from palimpsest_mcp.hosts.detect import parse_value, read_session
 from palimpsest_mcp.hosts.hook_call import read_call
 from palimpsest_mcp.memory.handoff import markdown as handoffs

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from palimpsest_mcp.core.palimpsest import Palimpsest
-from palimpsest_mcp.web.figures import at
+from palimpsest_mcp.web.answers import at
 
 pytestmark = pytest.mark.e2e
 SESSIONS = 50

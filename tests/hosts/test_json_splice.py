@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.hosts.json_splice import NotSpliceable, edits, elements, members, spliced, value_at
+from palimpsest_mcp.hosts.json_bytes import NotSpliceable, edits, elements, members, spliced, value_at
 
 LEAVES = st.none() | st.booleans() | st.integers() | st.text(max_size=8)
 VALUES: st.SearchStrategy[Any] = st.recursive(

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from palimpsest_mcp.cli.main import run
 from palimpsest_mcp.core.palimpsest import Palimpsest
-from palimpsest_mcp.web.answers import Answers
-from palimpsest_mcp.web.figures import at
+from palimpsest_mcp.web.answers import Answers, at
 
 
 def printed(home: Path, *arguments: str) -> Any:

@@ -75,7 +75,7 @@ def migrate(face: Face, yes: bool, role: tuple[str, ...], source: str, target: s
     if url:
         import asyncio
 
-        from ..core.move import prepare_database
+        from ..core.upkeep import prepare_database
 
         with patience(wanted=not face.as_json):
             prepared = asyncio.run(prepare_database(url, role, dry_run=not yes))
@@ -99,7 +99,7 @@ def _say_migration(face: Face, report: Migration, has: str) -> None:
 def _move(face: Face, source: str, target: str, yes: bool) -> None:
     import asyncio
 
-    from ..core.move import move
+    from ..core.upkeep import move
 
     def told(info: SessionInfo) -> None:
         if not face.as_json:

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, cast
 
 from ..models.items import Item
 from ..models.text import counted, plain
+from .versions import is_list
 
 Place: TypeAlias = tuple[str | int, ...]
 """Keys and indexes from the arguments down to a string."""
@@ -37,7 +38,7 @@ _KINDS = ("tool_use", "function", "custom", "function_call", "custom_tool_call",
 """Types of calls that the agent's own program carries out; the older form of OpenAI's has none. A provider checks the
 arguments of those that it carries out itself."""
 BEGIN = "[Palimpsest's note, not what was written: "
-"""How every note begins: no file's content does, and a model that repeats it is told so (`file_guard`)."""
+"""How every note begins: no file's content does, and a model that repeats it is told so (`claude_code/tool_calls`)."""
 _NOTE = re.compile(rf"{re.escape(BEGIN)}[^\n]*?sha256 ([0-9a-f]{{{_HASH}}})[^\n]*\]")
 
 
@@ -56,12 +57,6 @@ def long_strings(item: Item) -> dict[Place, str]:
             return {}
         return {place: text for place, text in strings if len(text) >= LEAST_ENTRY}
     return {place: text for place, text in strings if _is_long(text) and not note_hashes(text)}
-
-
-def is_list(item: Item) -> bool:
-    """Whether a call hands over a whole list of what is to be done: it leaves as one, under one note, once a newer
-    list took its place."""
-    return item.action is not None and item.action.verb == "plan"
 
 
 def _is_long(text: str) -> bool:

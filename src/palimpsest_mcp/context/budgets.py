@@ -28,13 +28,16 @@ and with 2,000 tokens for a long result what is needed later is lost (docs/quali
 on being used, longer digests would crowd each other out."""
 
 
+_USUAL_TOKENS = Policy().max_digest_tokens
+
+
 def for_window(policy: Policy, window_tokens: int | None) -> Policy:
     """The policy with as long digests as there is room for; one with a length of its own as it is.
 
     Args:
         window_tokens: None where none is named and a list is only to become shorter.
     """
-    if policy.max_digest_tokens != Policy().max_digest_tokens:
+    if policy.max_digest_tokens != _USUAL_TOKENS:
         return policy
     # In steps: a batch that was prepared is known by its policy, too (L10).
     most = ROOMIEST if window_tokens is None else min(ROOMIEST, int(ROOMY * window_tokens) // 1_000 * 1_000)

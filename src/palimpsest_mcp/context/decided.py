@@ -75,6 +75,10 @@ def replacement_of(item_id: str, events: Iterable[Event]) -> Replacement | None:
     return found
 
 
+PICTURES = "pictures"
+"""Reason of what a pass did for pictures, on top of itself."""
+
+
 class Decided:
     """Decisions, replayed one after the other."""
 
@@ -158,6 +162,17 @@ class Decided:
         for info in decision.stands:
             self.batches[info.batch_id].state = "replaced"
             self.replacements.update({item.id: Replacement(info, item, decision.rev) for item in info.items})
+
+    def passes(self) -> list[list[Batch]]:
+        """The batches of each pass over the context, oldest first, as it can be taken back, whatever became of them.
+        At birth there is no pass."""
+        found: dict[int, list[Batch]] = {}
+        last = 0
+        for batch in sorted(self.batches.values(), key=lambda one: (one.rev, batch_number(one.info.batch_id))):
+            if batch.reason != "at_birth":
+                last = last if batch.reason == PICTURES and last else batch.rev
+                found.setdefault(last, []).append(batch)
+        return list(found.values())
 
 
 def batch_number(batch_id: str) -> int:

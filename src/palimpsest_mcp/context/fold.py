@@ -26,8 +26,7 @@ from ..models.events import (
 )
 from ..models.items import Item
 from .decided import Decided, Replacement
-from .observed import ItemState, Position, Rows, UsageFields, stamp
-from .tally import Share, Tally, TallySums, share_of
+from .observed import ItemState, Position, Rows, Share, Tally, TallySums, UsageFields, share_of, stamp
 from .tombstones import is_gone, item_without
 
 _E = TypeVar("_E", bound=Event)
@@ -248,6 +247,16 @@ class Fold:
         self.tally()
         return any(one.queries for one in (self._tallies or {}).values())
 
+    @property
+    def assistant_messages(self) -> int:
+        """Rows of the assistant ever seen in the main chain: it only grows."""
+        return len(self.tally().said)
+
+    def item(self, item_id: str) -> Item | None:
+        """The current version of an item, present or gone."""
+        state = self.states.get(item_id)
+        return state.current if state is not None and state.versions else None
+
     def call_of(self, unit: str) -> Item | None:
         """The call of a unit, in the bytes that count; None where it was not seen, or is no longer in the context."""
         state = self.state(self._call_id(unit))
@@ -352,7 +361,7 @@ class Fold:
         if not isinstance(event, Fetched):
             self.derived.clear()
         if isinstance(event, Seen):
-            if is_gone(event.item, self.purged):
+            if self.purged and is_gone(event.item, self.purged):
                 event = msgspec.structs.replace(event, item=item_without(event.item))
             self._see(event)
         elif isinstance(event, Gone):

@@ -12,11 +12,11 @@ import msgspec
 from ..errors import InvalidArgument
 from ..models.items import Item
 from ..models.plans import ContextItem, Gate, Policy, Verdict
-from .arguments import is_list, long_strings
+from .arguments import long_strings
 from .gates import gates
 from .scene import CONVERSATION, is_result, kind_under, may_leave, never_leaves
 from .strategies import Scorer, scores
-from .versions import Repeat, newest_versions, repeated
+from .versions import Repeat, is_list, newest_versions, repeated
 
 Grade: TypeAlias = Literal["protected", "keep", "free"]
 

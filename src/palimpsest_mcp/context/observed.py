@@ -1,9 +1,10 @@
-"""What was observed of items and windows: the newest sighting counts, a host's placeholder never (L1, L4)."""
+"""What was observed of items and windows: the newest sighting counts, a host's placeholder never (L1, L4); and the sums
+over what stands in a context."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TypeAlias
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 
@@ -140,3 +141,181 @@ class Rows(msgspec.Struct):
         """JSON text of every message in order; None when one is missing."""
         rows = [self.by_row.get(row) for row in range(self.newest.total_rows)]
         return None if None in rows else [row[1] for row in rows if row is not None]
+
+
+# Sums over what one agent's context holds, kept as events come: one more item costs the same in any session.
+
+
+class Share(NamedTuple):
+    """What one item adds to the sums."""
+
+    agent: str
+    row: int
+    present: bool
+    is_result: bool
+    by_assistant: bool
+    is_query: bool
+    tokens: int
+    """Of what stands in its place, by our view."""
+    whole_tokens: int
+    """Of its original, save where the host showed our part."""
+    unapplied: bool
+
+
+def share_of(item: Item, *, present: bool, part_tokens: int | None, applied: bool) -> Share:
+    """An item's share.
+
+    Args:
+        part_tokens: of the part that stands for it; None where none does.
+        applied: whether the host's own list showed that part.
+    """
+    tokens = item.tokens if part_tokens is None else part_tokens
+    return Share(
+        agent=item.agent,
+        row=item.position[0],
+        present=present,
+        is_result=item.role == "tool",
+        by_assistant=item.role == "assistant",
+        is_query=item.kind == "original_query",
+        tokens=tokens,
+        whole_tokens=tokens if applied else item.tokens,
+        unapplied=part_tokens is not None and not applied,
+    )
+
+
+_FAR = 1 << 24
+"""Rows from here on stand one by one: nobody's list is as long, but a foreign event may name any row."""
+
+
+class RowSet:
+    """Row numbers, a bit each: lists have up to millions of rows."""
+
+    def __init__(self, bits: bytes = b"", far: Iterable[int] = ()) -> None:
+        self._bits = bytearray(bits)
+        self._far = set(far)
+        self._count = int.from_bytes(bits, "little").bit_count() + len(self._far)
+
+    def add(self, row: int) -> None:
+        """Put a row in; once is enough."""
+        if not 0 <= row < _FAR:
+            self._count += row not in self._far
+            self._far.add(row)
+            return
+        byte, bit = row >> 3, 1 << (row & 7)
+        if byte >= len(self._bits):
+            self._bits.extend(bytes(max(byte + 1 - len(self._bits), len(self._bits) >> 2)))
+        self._count += not self._bits[byte] & bit
+        self._bits[byte] |= bit
+
+    def __len__(self) -> int:
+        return self._count
+
+    def parts(self) -> tuple[bytes, tuple[int, ...]]:
+        """What makes an equal one."""
+        return bytes(self._bits.rstrip(b"\0")), tuple(sorted(self._far))
+
+
+class TallySums(msgspec.Struct, frozen=True, kw_only=True):
+    """A tally as it is written down."""
+
+    items: int
+    results: int
+    queries: int
+    tokens: int
+    whole_tokens: int
+    unapplied: int
+    last_row: int
+    said: bytes
+    said_far: tuple[int, ...] = ()
+    since: tuple[int, int, int] | None = None
+
+
+class Tally:
+    """The sums of one agent. What a result takes beside its text is in no sum: it is `results` times so much."""
+
+    def __init__(self) -> None:
+        self.items = 0
+        """Present."""
+        self.results = 0
+        self.queries = 0
+        """Original queries, present and gone."""
+        self.tokens = 0
+        self.whole_tokens = 0
+        self.unapplied = 0
+        self.last_row = -1
+        """Of the present ones."""
+        self.said = RowSet()
+        """Rows of the assistant, present and gone."""
+        self._since: tuple[int, int, int] | None = None
+        """(row, tokens, results) of what stands behind a row."""
+
+    @classmethod
+    def of(cls, sums: TallySums) -> Tally:
+        """The tally that was written down."""
+        tally = cls()
+        for name in ("items", "results", "queries", "tokens", "whole_tokens", "unapplied", "last_row"):
+            setattr(tally, name, getattr(sums, name))
+        tally.said = RowSet(sums.said, sums.said_far)
+        tally._since = sums.since
+        return tally
+
+    def sums(self) -> TallySums:
+        """What makes an equal one."""
+        said, far = self.said.parts()
+        return TallySums(
+            items=self.items,
+            results=self.results,
+            queries=self.queries,
+            tokens=self.tokens,
+            whole_tokens=self.whole_tokens,
+            unapplied=self.unapplied,
+            last_row=self.last_row,
+            said=said,
+            said_far=far,
+            since=self._since,
+        )
+
+    def add(self, share: Share) -> None:
+        """Take one more item in."""
+        if share.by_assistant:
+            self.said.add(share.row)
+        self.queries += share.is_query
+        if share.present:
+            self._sum(share, 1)
+            self.last_row = max(self.last_row, share.row)
+
+    def change(self, old: Share, new: Share) -> bool:
+        """One item's share is another now; False where only a count of all items can tell what the sums are."""
+        if (old.agent, old.row, old.by_assistant) != (new.agent, new.row, new.by_assistant):
+            return False
+        if old.present and not new.present and old.row == self.last_row:
+            return False
+        self.queries += new.is_query - old.is_query
+        if old.present:
+            self._sum(old, -1)
+        if new.present:
+            self._sum(new, 1)
+            self.last_row = max(self.last_row, new.row)
+        return True
+
+    def since(self, row: int) -> tuple[int, int] | None:
+        """Tokens and results behind a row; None where they were not summed from there: `sum_since` does it."""
+        if self._since is None or self._since[0] != row:
+            if row < self.last_row:
+                return None
+            self._since = (row, 0, 0)
+        return self._since[1:]
+
+    def sum_since(self, row: int, tokens: int, results: int) -> None:
+        """Sum what comes behind a row from now on, from what stands there already."""
+        self._since = (row, tokens, results)
+
+    def _sum(self, share: Share, sign: int) -> None:
+        self.items += sign
+        self.results += sign * share.is_result
+        self.tokens += sign * share.tokens
+        self.whole_tokens += sign * share.whole_tokens
+        self.unapplied += sign * share.unapplied
+        if self._since is not None and share.row > self._since[0]:
+            row, tokens, results = self._since
+            self._since = (row, tokens + sign * share.tokens, results + sign * share.is_result)

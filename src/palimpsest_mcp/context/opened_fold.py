@@ -21,8 +21,7 @@ from ..models.events import (
 )
 from .decided import Replacement, replacement_of
 from .fold import Fold, FoldSums, ReadEvents, items_of
-from .observed import ItemState
-from .tally import Tally
+from .observed import ItemState, Tally
 
 KEPT_STATES = 4_096
 """Items of which the state is held once it was asked for."""

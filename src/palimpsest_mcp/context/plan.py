@@ -15,9 +15,20 @@ from .budgets import Group, Share, crowded, level2_groups
 from .fit import Fit, Wish, fit
 from .judge import Facts, judge
 from .meter import breakdown, cache_cost, gain_more, in_words, stays, triggers
-from .occasion import AS_COUNTED, Occasion, Said, messages_since, why_not
+from .occasion import (
+    AS_COUNTED,
+    Occasion,
+    Said,
+    due_tokens,
+    goal_tokens,
+    lasting_tokens,
+    least_gain,
+    messages_since,
+    rewritten_share,
+    why_not,
+    worth_raising,
+)
 from .strategies import DEFAULT, STRATEGIES, Strategy
-from .worth import due_tokens, goal_tokens, lasting_tokens, least_gain, rewritten_share, worth_raising
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):

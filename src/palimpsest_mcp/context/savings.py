@@ -12,7 +12,6 @@ from ..models.reports import Saved
 from ..models.views import StatusNote
 from .decided import Batch
 from .fold import Fold
-from .view import item_of, passes
 
 
 class Sizes(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,7 +122,7 @@ def _read_again(fold: Fold, batches: list[Batch]) -> list[Item] | None:
     """What a result shows -> message of the first original that left with it, and newest message then."""
     for batch in batches:
         for one in batch.info.items:
-            item = item_of(fold, one.id)
+            item = fold.item(one.id)
             if item is None or item.role != "tool":
                 continue
             row = item.position[0] if batch.reason == "at_birth" else batch.last_row
@@ -171,12 +170,12 @@ _TELLING_BYTES = 64
 
 def _results(fold: Fold, batch: Batch) -> set[str]:
     """Those of a batch's items that are tool results."""
-    items = ((one.id, item_of(fold, one.id)) for one in batch.info.items)
+    items = ((one.id, fold.item(one.id)) for one in batch.info.items)
     return {item_id for item_id, item in items if item is not None and item.role == "tool"}
 
 
 def _text_tokens(fold: Fold, item_id: str) -> int:
-    item = item_of(fold, item_id)
+    item = fold.item(item_id)
     return 0 if item is None else item.tokens
 
 
@@ -195,7 +194,7 @@ def _status(fold: Fold) -> StatusNote:
     """The same without a name, and without what depends on what was handed out."""
     items = [name for name, one in fold.decided.replacements.items() if one.batch.mode != "copy"]
     probes = fold.decided.last_probes
-    standing = [[one for one in each if one.state == "replaced"] for each in passes(fold)]
+    standing = [[one for one in each if one.state == "replaced"] for each in fold.decided.passes()]
     newest = [*filter(None, standing)][-1:]
     return StatusNote(
         handle="",

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from ..models.items import Item
 from ..models.plans import ContextItem, Policy
-from .arguments import is_list
 from .scene import WORK_MESSAGES, Result, Scene, covers
 
 _FROM = "offset limit start end start_line end_line startLine endLine line_start line_end"
@@ -174,3 +173,9 @@ def _writes(items: Sequence[ContextItem], verb: str = "write") -> dict[str, list
         if item.kind == "tool_call" and item.action is not None and item.action.verb == verb and entry.state != "gone":
             found.setdefault(item.action.target.strip().removeprefix("./"), []).append(item)
     return found
+
+
+def is_list(item: Item) -> bool:
+    """Whether a call hands over a whole list of what is to be done: it leaves as one, under one note, once a newer
+    list took its place."""
+    return item.action is not None and item.action.verb == "plan"

@@ -252,27 +252,3 @@ def lost_holders(fold: Fold, standing: Mapping[str, bool]) -> int:
         for holder, count in batch.info.holders.items()
         if not standing.get(holder, False)
     )
-
-
-def item_of(fold: Fold, item_id: str) -> Item | None:
-    """The current version of an item, present or gone."""
-    state = fold.states.get(item_id)
-    return state.current if state is not None and state.versions else None
-
-
-# Passes as they can be taken back.
-
-
-PICTURES = "pictures"
-"""Reason of what a pass did for pictures, on top of itself."""
-
-
-def passes(fold: Fold) -> list[list[Batch]]:
-    """The batches of each pass over the context, oldest first, whatever became of them. At birth there is no pass."""
-    found: dict[int, list[Batch]] = {}
-    last = 0
-    for batch in sorted(fold.decided.batches.values(), key=lambda one: (one.rev, batch_number(one.info.batch_id))):
-        if batch.reason != "at_birth":
-            last = last if batch.reason == PICTURES and last else batch.rev
-            found.setdefault(last, []).append(batch)
-    return list(found.values())

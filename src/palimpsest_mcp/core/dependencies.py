@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -24,6 +25,11 @@ MOST_UNREAD = 1_000
 """Results that wait to be read ahead; of more the oldest are read in the pass."""
 
 Listener: TypeAlias = Callable[[SummarizationEvent], Awaitable[None] | None]
+
+
+def local_time() -> datetime:
+    """The clock where nobody gives another."""
+    return datetime.now().astimezone()
 
 
 class ContentCounter(Protocol):

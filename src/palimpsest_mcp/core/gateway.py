@@ -19,15 +19,15 @@ import msgspec
 
 from ..errors import PalimpsestError
 from ..hosts.detect import parse_value
-from ..hosts.json_splice import NotSpliceable, Place, edits, elements, members, spliced
+from ..hosts.json_bytes import NotSpliceable, Place, edits, elements, members, spliced
 from ..hosts.pieces import as_fields, entries_of
 from ..hosts.providers import Provider, first_answer, provider_of
 from ..models.plans import REFUSE, PassOptions
 from ..text.tokens.windows import window_of
 from . import importer
 from .dependencies import Dependencies
+from .measure import policy_of
 from .messages import Messages
-from .policies import policy_of
 from .sessions import Sessions
 
 HOST = "gateway"

@@ -6,7 +6,7 @@ Imports nothing when it is loaded: a host waits for its command hooks, and each 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from ..hosts.hook_call import HookCall
@@ -18,22 +18,6 @@ class Host(Protocol):
 
     async def handle(self, event: str, payload: Any) -> str:
         """The answer to one event in the host's own words; empty where there is nothing to say. Never raises."""
-        ...
-
-
-class Hosts(Protocol):
-    """The hosts of one opened store, each made when it is first asked for."""
-
-    def by_client(self) -> Host:
-        """Claude Code, whose hooks and module bring everything."""
-        ...
-
-    def by_list(self, name: str) -> Host:
-        """One whose plugin hands over its message list."""
-        ...
-
-    def by_file(self, name: str) -> Host:
-        """One whose command hooks name a session file that is read."""
         ...
 
 
@@ -96,7 +80,8 @@ class FileQuick:
 class Row(NamedTuple):
     """How a host is opened."""
 
-    host: Callable[[Hosts], Host]
+    brings: Literal["everything", "a list", "a file"]
+    """Its hooks and module everything, its plugin a message list, or its command hooks the name of a session file."""
     quick: Callable[[], QuickAnswers] | None = None
     """None: its events come to a server of its own, never by command hooks."""
 
@@ -105,24 +90,6 @@ def _claude_code_quick() -> QuickAnswers:
     from .claude_code.answers import ClaudeCodeQuick
 
     return ClaudeCodeQuick()
-
-
-def _by_client(hosts: Hosts) -> Host:
-    return hosts.by_client()
-
-
-def _listed(name: str) -> Row:
-    def host(hosts: Hosts) -> Host:
-        return hosts.by_list(name)
-
-    return Row(host)
-
-
-def _filed(name: str) -> Row:
-    def host(hosts: Hosts) -> Host:
-        return hosts.by_file(name)
-
-    return Row(host, FileQuick)
 
 
 def note_failure(notes: HostNotes, event: str, error: Exception) -> None:
@@ -141,10 +108,10 @@ def note_failure(notes: HostNotes, event: str, error: Exception) -> None:
 
 CLAUDE_CODE = "claude-code"
 ROWS: Mapping[str, Row] = {
-    CLAUDE_CODE: Row(_by_client, _claude_code_quick),
-    "opencode": _listed("opencode"),
-    "pi": _listed("pi"),
-    "gemini-cli": _filed("gemini-cli"),
-    "codex": _filed("codex"),
+    CLAUDE_CODE: Row("everything", _claude_code_quick),
+    "opencode": Row("a list"),
+    "pi": Row("a list"),
+    "gemini-cli": Row("a file", FileQuick),
+    "codex": Row("a file", FileQuick),
 }
 """Name in `models/host_table.py` -> how it is opened."""

@@ -1,4 +1,4 @@
-"""How full the window is: the host's number first, our own view beside it (design §6, L12)."""
+"""How full the window is: the host's number first, our own view beside it (design §6, L12); and under which policy."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from ..context.alignment import may_be_part, part_hash
 from ..context.fold import Fold
 from ..context.meter import Numbers, explained, measure, signals
 from ..context.observed import UsageFields
+from ..context.strategies import STRATEGIES
 from ..context.view import View
-from ..models.events import SessionInfo, UsageSeen
+from ..errors import InvalidArgument, InvalidPolicy
+from ..models.events import PolicySet, SessionInfo, UsageSeen
 from ..models.host_table import HostNote, host_note, how_to_apply
 from ..models.items import content_text
 from ..models.plans import ContextItem, PassOptions, Policy
 from ..models.reports import Usage
+from ..models.text import shown
 from ..text.tokens.windows import Trigger, host_trigger, host_window
 from .dependencies import ContentCounter, Dependencies
 from .importer import Imported
@@ -278,3 +281,48 @@ def _host_tokens(imported: Imported, shown: View) -> int:
 
 def _whole(one: ContextItem, overhead: int) -> int:
     return one.item.tokens + (overhead if one.item.role == "tool" else 0)
+
+
+# Which policy a session runs under: the one named now, else the one it was given before, else the default.
+
+
+async def policy_of(deps: Dependencies, sessions: Sessions, info: SessionInfo, name: str | None) -> Policy:
+    """The policy in force; one that is named is kept for the session.
+
+    Raises:
+        InvalidPolicy: there is no policy of this name.
+    """
+    if not name:
+        return stored_policy(deps, await sessions.opened(info))
+    policy = deps.policy_named(name)
+    # As it is read back: with lists for tuples, so that the same policy is not decided again with every call.
+    data = msgspec.json.decode(msgspec.json.encode(policy))
+
+    def decide(fold: Fold) -> list[PolicySet]:
+        return [] if fold.decided.policy == data else [PolicySet(policy=data, ts=deps.now())]
+
+    await sessions.decide(info, decide)
+    return policy
+
+
+def stored_policy(deps: Dependencies, fold: Fold) -> Policy:
+    """What the session was given, or the configured default. What an older version wrote may not fit any more."""
+    policy = fold.policy
+    if policy is None:
+        return deps.policy_named(None)
+    try:
+        return msgspec.convert(policy, Policy)
+    except msgspec.ValidationError:
+        raise InvalidPolicy(
+            "The session's stored policy does not fit this version.", next="Name one: policy=research."
+        ) from None
+
+
+def check_strategy(strategy: str) -> None:
+    """Refuse what is no strategy; empty stands for the policy's own.
+
+    Raises:
+        InvalidArgument: it names those there are.
+    """
+    if strategy and strategy not in STRATEGIES:
+        raise InvalidArgument(f"There is no strategy {shown(strategy)}.", next=f"Use one of {', '.join(STRATEGIES)}.")

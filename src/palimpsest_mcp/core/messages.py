@@ -18,9 +18,9 @@ from ..context.decided import part_owner
 from ..context.fold import Fold
 from ..context.tombstones import PURGED, PURGED_ROW
 from ..errors import NotRestorable, Purged
+from ..hosts.anthropic import ASK_TO_DROP, Place, blocks_of, first_change, thinking_in, without
 from ..hosts.detect import parse_value, rewrap, transcripts
 from ..hosts.pieces import with_arguments
-from ..hosts.thinking import ASK_TO_DROP, Place, blocks_of, first_change, thinking_in, without
 from ..hosts.validity import check_messages, new_problems
 from ..models.advice import Advice, step
 from ..models.events import ReplacedItem, SessionInfo
@@ -37,12 +37,10 @@ from .compaction.run import PassResult, run_pass
 from .copies import Copies
 from .dependencies import ContentCounter, Dependencies
 from .importer import Imported, import_context, marked_item
-from .measure import measured, tell
+from .measure import measured, policy_of, tell
 from .offloaded import Offloaded, damaged
-from .policies import policy_of
 from .record import no_window
 from .sessions import Sessions
-from .step_back import StepBack
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,8 +67,6 @@ class Messages:
         self._deps = deps
         self._sessions = sessions
         self._offloaded = offloaded
-        self._copies = Copies(deps, sessions)
-        self._step_back = StepBack(deps, sessions, offloaded)
 
     async def compact(
         self,
@@ -166,18 +162,13 @@ class Messages:
                 wanted[item.id] = PURGED
             else:
                 standing[item.id] = (replaced.batch.batch_id, replaced.item)
-        back = await self._step_back.originals(
-            info,
-            fold,
-            {
+        if fold.decided.reinstated_at:
+            texts = {
                 item.id: (imported.ids[item.id], part_hash(item))
                 for item in imported.context.items
                 if item.role == "tool" and item.content is not None
             }
-            if fold.decided.reinstated_at
-            else {},
-        )
-        wanted |= back
+            wanted |= await self._offloaded.put_back(info, fold, texts)
         parts = await self._offloaded.parts(info, standing)
         lost = {batch_id for name, (batch_id, _) in standing.items() if name not in parts}
         return {**wanted, **parts}, sorted(lost)
@@ -259,7 +250,7 @@ class Messages:
         content = seen.item.content if seen is not None else None
         if content is not None and content_sha256(content) == sha256:
             return content
-        if (copy := await self._copies.content(info, sha256)) is not None:
+        if (copy := await Copies(self._deps, self._sessions).content(info, sha256)) is not None:
             return copy[0]
         raise damaged(f"No whole copy of {item_id} of the list is left.")
 

@@ -26,9 +26,8 @@ from ..models.text import plain_line
 from ..models.views import ContextView, ItemView, SessionRow
 from ..ports.text import Redactor
 from .dependencies import Dependencies
-from .measure import Measurement, measured
+from .measure import Measurement, measured, stored_policy
 from .offloaded import Offloaded, no_item, saved_by
-from .policies import stored_policy
 from .record import CITATION_INDEX
 from .sessions import Sessions
 from .surface import named_by_mark

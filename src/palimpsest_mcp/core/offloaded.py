@@ -16,14 +16,14 @@ from ..context.view import inherited_holders, present_items, standing_holders
 from ..errors import BatchUnknown, ItemUnknown, NotRestorable, Purged, RecordDamaged, WriteFailed
 from ..models.advice import Advice, step
 from ..models.events import Fetched, ReplacedItem, SessionInfo
-from ..models.items import content_bytes, content_sha256, content_text, names_of
+from ..models.items import Content, content_bytes, content_sha256, content_text, names_of
 from ..models.records import ArchivedItem, OffloadRecord
 from ..models.reports import Saved, Usage
 from ..models.text import shown
 from ..models.views import BatchView, Restored
 from ..ports.text import Redactor
-from .batch import original_text
-from .batch_rows import row_of, row_without_record
+from ..text.tokens.count import PER_RESULT_OVERHEAD
+from .batch import original_text, row_of, row_without_record
 from .copies import Copies
 from .cursors import Page, page_of
 from .dependencies import ContentCounter, Dependencies
@@ -54,7 +54,6 @@ class Offloaded:
     def __init__(self, deps: Dependencies, sessions: Sessions) -> None:
         self._deps = deps
         self._sessions = sessions
-        self._copies = Copies(deps, sessions)
         self._surface = deps.surface
 
     async def batches(self, info: SessionInfo, own: Fold | None = None) -> tuple[BatchView, ...]:
@@ -65,7 +64,6 @@ class Offloaded:
             own: the session's fold of this very moment, where the caller has asked for it.
         """
         rows: dict[str, BatchView] = {}
-        overhead = self._deps.counter_for("").per_result_overhead
         for owner in await self._sessions.family(info):
             is_own = owner is info
             fold = own if is_own and own is not None else await self._sessions.fold(owner)
@@ -74,10 +72,10 @@ class Offloaded:
             else:
                 standing = inherited_holders(fold, await self._sessions.fold(info))
             async for record in self._deps.store.archive.records(self._sessions.key(owner)):
-                row = row_of(record, fold, standing, overhead, self._surface.text)
+                row = row_of(record, fold, standing, PER_RESULT_OVERHEAD, self._surface.text)
                 rows.setdefault(record.batch_id, row)
             for name in fold.decided.batches.keys() - rows.keys():
-                rows[name] = row_without_record(fold, name, overhead)
+                rows[name] = row_without_record(fold, name, PER_RESULT_OVERHEAD)
         return tuple(rows[batch_id] for batch_id in sorted(rows))
 
     async def page(self, info: SessionInfo, fold: Fold, cursor: str, size: int) -> Page[BatchView]:
@@ -91,14 +89,13 @@ class Offloaded:
         archive, key = self._deps.store.archive, self._sessions.key(info)
         names = sorted({*await archive.batch_ids(key), *fold.decided.batches})
         page = page_of(names, cursor, size)
-        overhead = self._deps.counter_for("").per_result_overhead
         records = await archive.some(key, page.items)
         named = any(one.specifics.holders for one in records)  # else nobody asks, and it looks at every batch
         standing = standing_holders(fold, present_items(fold)) if named else {}
-        rows = {one.batch_id: row_of(one, fold, standing, overhead, self._surface.text) for one in records}
+        rows = {one.batch_id: row_of(one, fold, standing, PER_RESULT_OVERHEAD, self._surface.text) for one in records}
         for name in page.items:
             if name not in rows and name in fold.decided.batches:
-                rows[name] = row_without_record(fold, name, overhead)
+                rows[name] = row_without_record(fold, name, PER_RESULT_OVERHEAD)
         items = tuple(rows[name] for name in page.items if name in rows)
         return Page(items=items, total=page.total, next_cursor=page.next_cursor)
 
@@ -176,7 +173,7 @@ class Offloaded:
 
     async def _rebuilt(self, owner: SessionInfo, batch_id: str) -> OffloadRecord:
         """The same from other copies of its originals, each checked against its hash; without a text where none is."""
-        found = await self._copies.rebuilt(owner, batch_id)
+        found = await Copies(self._deps, self._sessions).rebuilt(owner, batch_id)
         if found is None or len(found.lost) == len(found.record.items):
             raise damaged(f"The record of {batch_id} is damaged, and nothing else holds its originals.")
         return found.record
@@ -202,6 +199,20 @@ class Offloaded:
         record, gone = await self._looked_up(info, batch_id, own)
         whole = [item for item in record.items if item.result is not None or item.sha256]
         return tuple(self._restore(info, record, item, gone) for item in whole or record.items)
+
+    async def put_back(self, info: SessionInfo, fold: Fold, texts: Mapping[str, tuple[str, str]]) -> dict[str, Content]:
+        """Originals of what was put back, where a host still shows a digest of ours for it.
+
+        Args:
+            texts: host item id -> ledger id, and the hash of the text that the host shows.
+        """
+        found: dict[str, Content] = {}
+        decided = fold.decided
+        for name, (ledger_id, text_hash) in texts.items():
+            batch_id = decided.parts.get(text_hash, {}).get(ledger_id)
+            if batch_id and ledger_id in decided.reinstated_at and ledger_id not in decided.replacements:
+                found[name] = (await self.restore(info, batch_id, ledger_id)).content
+        return found
 
     def _restore(self, info: SessionInfo, record: OffloadRecord, item: ArchivedItem, gone: Collection[str]) -> Restored:
         if item.purged or item.id in gone:
@@ -253,13 +264,12 @@ class Offloaded:
         fold = own if own is not None else await self._sessions.opened(info)
         known = {one.text: tokens for one in restored if (tokens := _counted(fold, one))}
         texts = texts or [one.text for one in restored]
-        _, shown_now = await self._sessions.view(info, self._deps.counter_for(self._deps.model), fold)
         event = Fetched(
             batch_id=restored[0].batch_id,
             item_ids=tuple(one.item_id for one in restored),
             text_sha256=tuple(content_sha256(text) for text in dict.fromkeys((*texts, *also))),
             tokens=await self._tokens_of(texts, known),
-            assistant_messages=shown_now.assistant_messages,
+            assistant_messages=fold.assistant_messages,
             ts=self._deps.now(),
         )
         try:
@@ -277,9 +287,11 @@ class Offloaded:
 
     async def _tokens_of(self, texts: Sequence[str], known: Mapping[str, int]) -> int:
         new = [text for text in texts if text not in known]
-        counter = self._deps.counter_for(self._deps.model)
-        long = sum(map(len, new)) > _COUNTED_HERE
-        counted = await asyncio.to_thread(_count, counter, new) if long else _count(counter, new)
+        counted = 0
+        if new:
+            counter = self._deps.counter_for(self._deps.model)
+            long = sum(map(len, new)) > _COUNTED_HERE
+            counted = await asyncio.to_thread(_count, counter, new) if long else _count(counter, new)
         return counted + sum(known.get(text, 0) for text in texts)
 
     async def saved(self, info: SessionInfo) -> Saved:
@@ -327,7 +339,7 @@ def _pick(record: OffloadRecord, item_id: str | None, redactor: Redactor) -> Arc
 
 def saved_by(deps: Dependencies, fold: Fold) -> Saved:
     """The same of a fold."""
-    return savings(fold, result_overhead=deps.counter_for("").per_result_overhead)
+    return savings(fold, result_overhead=PER_RESULT_OVERHEAD)
 
 
 async def keep_status(deps: Dependencies, sessions: Sessions, info: SessionInfo, fold: Fold | None = None) -> None:
@@ -337,7 +349,7 @@ async def keep_status(deps: Dependencies, sessions: Sessions, info: SessionInfo,
         fold: of this very moment, where the caller has asked for it.
     """
     fold = fold if fold is not None else await sessions.fold(info)
-    note = status_of(fold, info.handle, result_overhead=deps.counter_for("").per_result_overhead)
+    note = status_of(fold, info.handle, result_overhead=PER_RESULT_OVERHEAD)
     await deps.store.note_status(sessions.key(info), note)
 
 

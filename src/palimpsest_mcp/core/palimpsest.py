@@ -8,7 +8,6 @@ import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,7 @@ from ..ports.text import Clock, RandomHex
 from ..settings.settings import Settings
 from ..store.scratch import ScratchStore
 from .cursors import Page, page_from, start_of
-from .dependencies import Dependencies
+from .dependencies import Dependencies, local_time
 from .exchange import Exchange
 from .handoff_files import clean_handoffs
 from .notices import Notices, SessionRows
@@ -113,7 +112,7 @@ class Palimpsest(
         Raises:
             StoreUnusable, StoreNewer, InvalidSettings: nothing was opened.
         """
-        now = clock or (lambda: datetime.now().astimezone())
+        now = clock or local_time
         chance = random_hex or secrets.token_hex
         chosen = settings or Settings.load(home=home)
         opened = store or open_store(chosen, now, chance)

@@ -14,9 +14,8 @@ from ..models.records import OffloadRecord
 from ..models.reports import Saved
 from ..models.summaries import AnchoredSummary, SummaryUpdate
 from ..models.views import BatchView, Hit, Restored, Undone
-from . import policies
 from .cursors import Page
-from .measure import measured
+from .measure import measured, policy_of, stored_policy
 from .offloaded import OffloadedNow, saved_by
 from .parts import Facade
 from .record import admit_name, admit_statements
@@ -48,7 +47,7 @@ class RestoreMethods(Facade):
         """
         info, fold = await self._sessions.find_folded(session_id)
         page = await self._offloaded.page(info, fold, cursor, size)
-        policy = policies.stored_policy(self._deps, fold)
+        policy = stored_policy(self._deps, fold)
         now = await measured(self._deps, self._sessions, info, policy, PassOptions(), fold=fold)
         return OffloadedNow(page=page, usage=now.usage, saved=saved_by(self._deps, fold))
 
@@ -210,7 +209,7 @@ class SummaryMethods(Facade):
         from .compaction.probes import probe_session
 
         info = await self._sessions.find(session_id)
-        policy = await policies.policy_of(self._deps, self._sessions, info, None)
+        policy = await policy_of(self._deps, self._sessions, info, None)
         return await probe_session(self._deps, self._sessions, self._summaries, info, policy)
 
 

@@ -17,10 +17,10 @@ from ..models.plans import PassKeywords, PassOptions, SessionPassKeywords
 from ..models.reports import Report, Usage
 from ..models.views import ContextView, Recorded
 from ..ports.host import HostContext
-from . import importer, policies, record
+from . import importer, record
 from . import notices as context
 from .importer import import_context
-from .measure import measured, tell, tell_held
+from .measure import measured, policy_of, stored_policy, tell, tell_held
 from .parts import Facade
 from .record import admit, admit_items, admit_list, admit_name, admit_new
 
@@ -204,7 +204,7 @@ class CompactMethods(Facade):
             )
         at = self._passes.where(dry_run=asked.dry_run)
         info = await at.sessions.find(session_id)
-        policy = await policies.policy_of(at.deps, at.sessions, info, asked.policy)
+        policy = await policy_of(at.deps, at.sessions, info, asked.policy)
         await tell(at.deps, at.sessions, info, asked)
         # `tell` wrote the used tokens down: from here they are measured from the ledger, like those of an earlier call.
         asked = msgspec.structs.replace(asked, used_tokens=None)
@@ -236,7 +236,7 @@ class RecordMethods(Facade):
         session_id = await admit_name(self._sessions, session_id)
         await admit_items(self._deps, self._sessions, session_id, items)
         info = await self._sessions.ensure(session_id, host=host)
-        policy = await policies.policy_of(self._deps, self._sessions, info, None)
+        policy = await policy_of(self._deps, self._sessions, info, None)
         before = await measured(self._deps, self._sessions, info, policy, PassOptions(host=host))
         written = await record.record(self._deps, self._sessions, info, items)
         after = await measured(self._deps, self._sessions, info, policy, PassOptions(host=host))
@@ -317,11 +317,11 @@ class RecordMethods(Facade):
         if parsed is not None:
             await import_context(self._deps, self._sessions, info, parsed)
         if policy:
-            await policies.policy_of(self._deps, self._sessions, info, policy)
+            await policy_of(self._deps, self._sessions, info, policy)
         if fold is None or parsed is not None or policy:
             fold = await self._sessions.opened(info)
         fold = await tell(self._deps, self._sessions, info, asked, fold=fold)
-        chosen = policies.stored_policy(self._deps, fold)
+        chosen = stored_policy(self._deps, fold)
         measurement = await measured(self._deps, self._sessions, info, chosen, PassOptions(host=host), fold=fold)
         usage = await self._notices.usage(info, measurement, chosen)
         return msgspec.structs.replace(usage, parts=context.parts(measurement, chosen)) if detail else usage
@@ -334,7 +334,7 @@ class RecordMethods(Facade):
         """
         info = await self._sessions.find(session_id)
         fold = await self._sessions.opened(info)
-        policy = policies.stored_policy(self._deps, fold)
+        policy = stored_policy(self._deps, fold)
         return (await measured(self._deps, self._sessions, info, policy, PassOptions(), fold=fold)).usage
 
     async def compacted_view(self, session_id: str) -> str:
@@ -359,7 +359,7 @@ class RecordMethods(Facade):
         info = await self._sessions.find(session_id)
         if pin or unpin:
             await context.pin(self._deps, self._sessions, info, pin, unpin)
-        policy = await policies.policy_of(self._deps, self._sessions, info, None)
+        policy = await policy_of(self._deps, self._sessions, info, None)
         await self._sessions.fold(info)  # every item is asked for: read them while others are answered
         measurement = await measured(self._deps, self._sessions, info, policy, PassOptions())
         return await context.show(self._deps, self._offloaded, info, measurement, measurement.usage, policy, rows)

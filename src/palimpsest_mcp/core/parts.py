@@ -13,7 +13,7 @@ from ..models.reports import Report
 from ..settings.settings import Settings
 from ..store.scratch import ScratchStore
 from .dependencies import Dependencies
-from .host_seam import CLAUDE_CODE, ROWS, Host
+from .host_seam import ROWS, Host
 from .measure import Measurement
 from .notices import Notices
 from .offloaded import Offloaded
@@ -22,7 +22,7 @@ from .summary import KeptSummaries
 
 if TYPE_CHECKING:
     from .claude_code.events import HostEvents
-    from .claude_code.skills import Lessons
+    from .claude_code.notices import Lessons
     from .compaction.plan import PassRequest
     from .messages import Messages
     from .purge import Purge
@@ -79,7 +79,11 @@ class Parts:
     @cached_property
     def host(self) -> Host:
         """What answers the host in which we act; of several events in a process, Claude Code's where none is named."""
-        return ROWS.get(self._deps.attached, ROWS[CLAUDE_CODE]).host(self)
+        name = self._deps.attached
+        brings = ROWS[name].brings if name in ROWS else "everything"
+        if brings == "everything":
+            return self.claude_code
+        return self._by_list(name) if brings == "a list" else self._by_file(name)
 
     @cached_property
     def claude_code(self) -> HostEvents:
@@ -96,12 +100,7 @@ class Parts:
             self._lessons,
         )
 
-    def by_client(self) -> Host:
-        """Claude Code."""
-        return self.claude_code
-
-    def by_list(self, name: str) -> Host:
-        """A host whose plugin hands over its message list."""
+    def _by_list(self, name: str) -> Host:
         from ..hosts.lists import LIST_HOSTS
         from .list_hosts import ListHostEvents
         from .messages import Messages
@@ -110,8 +109,7 @@ class Parts:
         around = self.claude_code.around_compaction
         return ListHostEvents(self._deps, self._sessions, messages, *around, LIST_HOSTS[name])
 
-    def by_file(self, name: str) -> Host:
-        """A host whose command hooks name a session file that is read."""
+    def _by_file(self, name: str) -> Host:
         from .recorded_hosts import RecordedHostEvents
 
         return RecordedHostEvents(self._deps, self._sessions, self.watch, name)

@@ -24,7 +24,7 @@ from ..ports.host import HostContext
 from ..text.tokens.windows import window_of
 from .dependencies import ContentCounter, Dependencies
 from .importer import dump
-from .policies import check_strategy
+from .measure import check_strategy
 from .session_names import exactly, read_from, slips, unknown
 from .sessions import Sessions
 

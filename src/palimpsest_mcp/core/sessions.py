@@ -21,7 +21,7 @@ from ..models.events import Decision, Observation, SessionInfo, SessionKey
 from ..ports.store import Checkpoint, LedgerPage
 from .dependencies import ContentCounter, Dependencies
 from .session_names import begun, exactly, is_below, near, read_from, several, sub_agent_id, unknown
-from .spans import note_session
+from .spans import doing
 from .surface import named_by_mark
 
 _SUMS = msgspec.json.Decoder(FoldSums)
@@ -177,7 +177,8 @@ class Sessions:
         return info, await self._whole(info, fold)
 
     def _met(self, name: str, info: SessionInfo) -> SessionInfo:
-        note_session(info.handle)
+        if (counts := doing.get()) is not None:
+            counts.setdefault("session", info.handle)
         self._handles[info.handle] = info.session_id
         self._named[name] = info.handle
         return info

@@ -20,7 +20,8 @@ from ..errors import PalimpsestError
 
 Counts = dict[str, "int | str"]
 _log = logging.getLogger(__name__)
-_now: ContextVar[Counts | None] = ContextVar("palimpsest_now", default=None)
+doing: ContextVar[Counts | None] = ContextVar("palimpsest_now", default=None)
+"""What is being done now, by its counts: whoever learns for which session it is adds `session`."""
 KINDS = ("tool", "event", "status", "error")
 """What tells series of one metric apart: names from lists of ours. A session would give every session series of its
 own."""
@@ -42,8 +43,8 @@ def noted(what: str, **known: int | str) -> Generator[Counts]:
     A span of the OpenTelemetry API goes with it where somebody imported that API, as the MCP SDK does, and metrics
     where somebody imported those: who installs an SDK for them in the same process sees them.
     """
-    outer, counts = _now.get(), dict(known)
-    token, begun = _now.set(counts), time.monotonic()
+    outer, counts = doing.get(), dict(known)
+    token, begun = doing.set(counts), time.monotonic()
     with _span(f"palimpsest.{what}") as span:
         try:
             yield counts
@@ -54,7 +55,7 @@ def noted(what: str, **known: int | str) -> Generator[Counts]:
             counts["error"] = type(error).__name__
             raise
         finally:
-            _now.reset(token)
+            doing.reset(token)
             if outer is not None and "session" in counts:
                 outer.setdefault("session", counts["session"])
             seconds = time.monotonic() - begun
@@ -63,12 +64,6 @@ def noted(what: str, **known: int | str) -> Generator[Counts]:
             if span is not None:
                 span.set_attributes({f"palimpsest.{name}": value for name, value in counts.items()})
             _log.info("%s", what, extra={"counts": counts})
-
-
-def note_session(handle: str) -> None:
-    """Whatever is being done now is done for this session."""
-    if (counts := _now.get()) is not None:
-        counts.setdefault("session", handle)
 
 
 def _span(name: str) -> AbstractContextManager[Any]:

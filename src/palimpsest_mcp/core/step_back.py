@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 
 from ..context.fold import Fold
-from ..context.view import passes, view
 from ..errors import BatchUnknown, InvalidArgument
 from ..models.advice import Advice, step
 from ..models.events import Reinstated, ReplacedBatch, SessionInfo
 from ..models.host_table import host_note, how_to_apply
-from ..models.items import Content
 from ..models.text import shown
 from ..models.views import Undone
 from .dependencies import Dependencies
@@ -39,7 +37,7 @@ class StepBack:
                     f"No digest of {shown(batch_id)} stands in the context of {info.handle}.",
                     next=Advice("See its batches: {}", step("list_offloaded", session_id=info.handle)),
                 )
-            every = enumerate(passes(fold), 1)
+            every = enumerate(fold.decided.passes(), 1)
             return next((at for at, own in every if batch_id in {one.info.batch_id for one in own}), 0), [batch_id]
 
         return await self._put_back(info, chosen)
@@ -54,7 +52,7 @@ class StepBack:
         def chosen(fold: Fold) -> tuple[int, list[str]]:
             standing = {
                 at: names
-                for at, own in enumerate(passes(fold), 1)
+                for at, own in enumerate(fold.decided.passes(), 1)
                 if (names := [one.info.batch_id for one in own if one.state == "replaced"])
             }
             at = max(standing, default=0) if number is None else number
@@ -90,28 +88,12 @@ class StepBack:
                     how=how_to_apply(note, info.handle, info.path, undo=True),
                 )
             ]
-            heard = view(fold).assistant_messages
+            heard = fold.assistant_messages
             return [Reinstated(item_ids=items, batch_ids=tuple(names), stands=stands, assistant_messages=heard)]
 
         await self._sessions.decide(info, decide)
         await keep_status(self._deps, self._sessions, info)
         return done[0]
-
-    async def originals(
-        self, info: SessionInfo, fold: Fold, texts: Mapping[str, tuple[str, str]]
-    ) -> dict[str, Content]:
-        """Originals of what was put back, where a host still shows a digest of ours for it.
-
-        Args:
-            texts: host item id -> ledger id, and the hash of the text that the host shows.
-        """
-        found: dict[str, Content] = {}
-        decided = fold.decided
-        for name, (ledger_id, text_hash) in texts.items():
-            batch_id = decided.parts.get(text_hash, {}).get(ledger_id)
-            if batch_id and ledger_id in decided.reinstated_at and ledger_id not in decided.replacements:
-                found[name] = (await self._offloaded.restore(info, batch_id, ledger_id)).content
-        return found
 
 
 def _digests_below(fold: Fold, names: Iterable[str]) -> tuple[ReplacedBatch, ...]:

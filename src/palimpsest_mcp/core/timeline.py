@@ -11,7 +11,6 @@ from ..context.fold import Fold
 from ..context.meter import cache_cost
 from ..context.observed import stamp
 from ..context.savings import sizes
-from ..context.view import passes
 from ..models.events import (
     Event,
     Fetched,
@@ -69,7 +68,7 @@ class _Passes:
 
     def views(self) -> tuple[PassView, ...]:
         """A row each, oldest first."""
-        own = passes(self._fold)
+        own = self._fold.decided.passes()
         number_of = {batch.info.batch_id: at for at, each in enumerate(own, 1) for batch in each}
         stands: dict[str, int] = {}
         found: list[PassView] = []

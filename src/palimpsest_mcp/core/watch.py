@@ -22,8 +22,7 @@ from ..hosts.vscode import VSCODE
 from ..models.events import HostCompacted, SessionInfo
 from ..models.text import plain_line, shown
 from ..ports.host import HostUsage
-from .claude_code.after_compaction import AfterCompaction
-from .claude_code.before_compaction import BeforeCompaction
+from .claude_code.around_compaction import AfterCompaction, BeforeCompaction
 from .claude_code.notices import loss_text
 from .compaction.digests import Sources
 from .dependencies import Dependencies

@@ -169,6 +169,7 @@ async def dependencies(
     def digester_for(counter: ContentCounter) -> Digester:
         return InThread(Extractive(registry, counter, studies))
 
+    policy_named = cache(settings.policy_named)
     return Dependencies(
         store=store,
         clock=clock,
@@ -181,7 +182,7 @@ async def dependencies(
         writer=_writer(settings, random_hex) if settings.digester == "anthropic" else None,
         author=_author(settings, random_hex),
         judge=_judge(settings, random_hex) if settings.probe_judge == "anthropic" else None,
-        policy_named=settings.policy_named,
+        policy_named=policy_named,
         principal=principal,
         model=settings.model,
         window_tokens=settings.window_tokens,
@@ -192,7 +193,7 @@ async def dependencies(
         host_overrides=host_overrides,
         at_birth=settings.at_birth,
         at_birth_tokens=settings.at_birth_tokens,
-        kind_by_tool=settings.policy_named(None).kind_by_tool,
+        kind_by_tool=policy_named(None).kind_by_tool,
     )
 
 

@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 
 from ..errors import InvalidArgument, LockTimeout, SkillAmbiguous, SkillUnknown
 from ..models.advice import Advice, Either
@@ -214,7 +215,7 @@ class SkillFolders:
     def locked_log(self, place: SkillPlace) -> AbstractContextManager[None]:
         """Appends and the rotation take turns."""
         path = self.lock_path(place, "log.lock")
-        return self.home.locked(path, self.lock_timeout_s, busy("Another process writes to this skill's log."))
+        return self.home.locked(path, self.lock_timeout_s, partial(busy, "Another process writes to this skill's log."))
 
 
 def busy(message: str) -> LockTimeout:

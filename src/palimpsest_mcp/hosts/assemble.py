@@ -304,12 +304,10 @@ class MessageForm(ABC):
         kind_by_tool: tool name -> kind of its results (the policy's).
     """
 
+    form: Form
+
     def __init__(self, kind_by_tool: Mapping[str, str] | None = None) -> None:
         self._kind_by_tool = dict(kind_by_tool or {})
-
-    @property
-    @abstractmethod
-    def form(self) -> Form: ...
 
     @abstractmethod
     def pieces(self, messages: Sequence[Any], root: str) -> Iterator[Piece]:

@@ -46,12 +46,11 @@ class SessionValue(msgspec.Struct, frozen=True, kw_only=True):
 
 def transcripts(kind_by_tool: Mapping[str, str] | None = None) -> dict[Form, HostTranscript]:
     """Every form we read, in the order in which they are tried."""
-    readers: tuple[HostTranscript, ...] = (
-        ClaudeCodeTranscript(kind_by_tool),
-        OpenAIMessages(kind_by_tool),
-        AnthropicMessages(kind_by_tool),
-    )
-    return {reader.form: reader for reader in readers}
+    return {
+        "claude-code": ClaudeCodeTranscript(kind_by_tool),
+        "openai": OpenAIMessages(kind_by_tool),
+        "anthropic": AnthropicMessages(kind_by_tool),
+    }
 
 
 def parse_value(value: Any, *, form: str = "auto", kind_by_tool: Mapping[str, str] | None = None) -> HostContext:

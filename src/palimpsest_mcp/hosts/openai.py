@@ -31,9 +31,7 @@ class OpenAIMessages(MessageForm):
     Calls, reasoning and a provider's own items are never changed.
     """
 
-    @property
-    def form(self) -> Form:
-        return "openai"
+    form: Form = "openai"
 
     def pieces(self, messages: Sequence[Any], root: str) -> Iterator[Piece]:
         return pieces_of(messages, root)

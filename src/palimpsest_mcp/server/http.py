@@ -225,7 +225,7 @@ async def _shared_key(home: str | None) -> bytes:
     Raises:
         StoreUnusable, StoreNewer, InvalidSettings: no call could be answered.
     """
-    from ..core.move import shared_secret
+    from ..core.upkeep import shared_secret
 
     secret = await shared_secret(home)
     return hmac.digest(secret, b"what clients keep for servers", "sha256") if secret else b""

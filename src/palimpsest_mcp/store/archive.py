@@ -388,7 +388,7 @@ def flaw(record: OffloadRecord, key: SessionKey) -> str:
 def refuse_purged(records: Iterable[OffloadRecord], tombstones: Tombstones) -> None:
     """Raises Purged where a record holds a text that the user had removed: what is not archived is not replaced."""
     keys = frozenset(tombstones.keys)
-    if any(holds_gone(record, keys) for record in records):
+    if keys and any(holds_gone(record, keys) for record in records):
         raise Purged(
             "A text of this batch was purged, so it is not stored again; the context stays as it is.",
             next="Run the pass again: what was purged stays out of it.",

@@ -21,11 +21,12 @@ from .disk import Disk, hop, in_thread, reads, writes
 from .flaws import Comparison
 from .handoffs import DiskHandoffs
 from .home import ARCHIVE, LEDGER, SESSIONS, Home, Secret, folder_name
-from .host_files import HostFiles, StatusFiles
+from .host_files import HostFiles
 from .ledger import LedgerFiles
 from .real_disk import RealDisk
 from .rewrite import forget_beside, forget_notes, traces
 from .search import INDEX_NAME, FtsIndex, IndexSearch
+from .sessions import StatusFiles
 from .summaries import DiskSummaries, SummaryFiles
 from .upkeep import Backup, migrate
 

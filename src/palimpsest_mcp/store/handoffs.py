@@ -291,10 +291,13 @@ class DiskHandoffs:
         Raises:
             LockTimeout: somebody holds it for too long.
         """
-        busy = LockTimeout(
-            "Another process holds the lock of the handoffs.",
-            next="Try again; if it stays, look for a stopped process.",
-        )
+
+        def busy() -> LockTimeout:
+            return LockTimeout(
+                "Another process holds the lock of the handoffs.",
+                next="Try again; if it stays, look for a stopped process.",
+            )
+
         with self._changing:
             memory = self._folder("memory", principal)
             self._home.make(memory)

@@ -168,15 +168,15 @@ class Home:
         self._used += more
 
     @contextmanager
-    def locked(self, path: str, timeout_s: float, busy: Exception) -> Generator[None]:
+    def locked(self, path: str, timeout_s: float, busy: Callable[[], Exception]) -> Generator[None]:
         """Hold a lock over threads and processes while the block runs.
 
         Args:
-            busy: raised when somebody else holds it for too long.
+            busy: makes what is raised when somebody else holds it for too long.
         """
         release = self.disk.lock(path, timeout_s)
         if release is None:
-            raise busy
+            raise busy()
         try:
             yield
         finally:
@@ -342,7 +342,9 @@ class Secret:
         return secret
 
     def _make(self, given: bytes = b"") -> bytes:
-        busy = LockTimeout("Another process is making the store's secret.", next="Try again.")
+        def busy() -> LockTimeout:
+            return LockTimeout("Another process is making the store's secret.", next="Try again.")
+
         with writes("the store's secret"):
             self._home.make(self._home.root)
             with self._home.locked(self._path + ".lock", LOCK_TIMEOUT_S, busy):

@@ -13,13 +13,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
-from ..errors import StoreUnusable, WriteFailed
 from ..models.events import SessionKey
 from ..models.text import plain_inline, plain_line
-from ..models.views import StatusNote
 from ..ports.host import HandoffNote
 from .disk import Disk, read_from, remove_if_there, replace_whole, write_all
-from .home import Home, folder_name, is_of_something_else
+from .home import folder_name, is_of_something_else
 from .real_disk import RealDisk
 
 FOLDER = "claude-code"
@@ -186,31 +184,3 @@ def _object(text: str) -> dict[str, Any]:
     except ValueError:
         return {}
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
-# `session/<id>/status.json`: a few numbers for a status line, which has no time to read a ledger. A cache.
-
-
-STATUS_NAME = "status.json"
-
-
-class StatusFiles:
-    """Writes the notes of sessions that are there."""
-
-    def __init__(self, home: Home) -> None:
-        self._home = home
-
-    def put(self, key: SessionKey, note: StatusNote) -> None:
-        """Write a session's note. It can be done without, so it is not flushed, and a failure is nobody's."""
-        folder = self._home.session_folder(key)
-        try:
-            if self._home.stands(folder):
-                self._home.replace(os.path.join(folder, STATUS_NAME), encoded(note), durable=False)
-        except (OSError, StoreUnusable, WriteFailed):
-            return
-
-
-def encoded(note: StatusNote) -> bytes:
-    """One line of JSON."""
-    fields = {name: getattr(note, name) for name in note.__struct_fields__}
-    return json.dumps({"v": 1, **fields}).encode() + b"\n"

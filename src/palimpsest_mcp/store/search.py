@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, suppress
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from ..errors import StoreError
@@ -156,7 +157,7 @@ class FtsIndex:
         disk = self._home.disk
         with self._lock:
             self._drop()
-            busy = OSError(errno.EAGAIN, "another process is making it anew")
+            busy = partial(OSError, errno.EAGAIN, "another process is making it anew")
             with writes("the search index"), self._locked(busy):
                 self._home.witnesses.strike(self._path)
                 for path in (self._path, self._path + "-wal", self._path + "-shm"):
@@ -270,7 +271,7 @@ class FtsIndex:
         """Make room for a new index; one old one is kept for whoever wants to look at it."""
         disk = self._home.disk
         try:
-            with self._locked(IndexDown("another process is making it anew")):
+            with self._locked(partial(IndexDown, "another process is making it anew")):
                 found = disk.look(self._path)
                 if found is not None and (found.kind != "file" or found.identity == self._identity):
                     disk.replace(self._path, self._path + ".aside")
@@ -280,7 +281,7 @@ class FtsIndex:
         except OSError as error:
             raise IndexDown(type(error).__name__) from error
 
-    def _locked(self, busy: Exception) -> AbstractContextManager[None]:
+    def _locked(self, busy: Callable[[], Exception]) -> AbstractContextManager[None]:
         return self._home.locked(self._path + ".lock", self._busy_timeout_s, busy)
 
     def _drop(self) -> None:
@@ -512,6 +513,7 @@ def _hex(name: str) -> str:
 T = TypeVar("T")
 
 RETRY_AFTER_S = 20.0
+_NEVER = float("-inf")
 KEPT_SESSIONS = 256
 """Of which it is known what is indexed, so that a search need not ask again."""
 
@@ -541,7 +543,7 @@ class IndexSearch:
         self._index = index
         self._spare = LinearSearch()
         self._monotonic = monotonic
-        self._down_until = float("-inf")
+        self._down_until = _NEVER
         self._was_quick = False
         self._known: dict[tuple[str, str], tuple[frozenset[str], int | None]] = {}
         """Principal and session -> batches that were found to be indexed, and in which file; None: not in one."""
@@ -572,7 +574,7 @@ class IndexSearch:
     def _at_once(self, asked: _Asked) -> tuple[Match, ...] | None:
         found = None if self._is_down() else self._index.find_at_once(**asked._asdict())
         if found is not None:
-            self._spare.clear()
+            self._is_up()
         return found
 
     def _found(self, asked: _Asked) -> tuple[Match, ...]:
@@ -629,6 +631,12 @@ class IndexSearch:
             except IndexDown:
                 self._down_until = self._monotonic() + RETRY_AFTER_S
             else:
-                self._spare.clear()
+                self._is_up()
                 return answer
         return second()
+
+    def _is_up(self) -> None:
+        """What was kept in memory while the index was down is asked of it again."""
+        if self._down_until > _NEVER:
+            self._down_until = _NEVER
+            self._spare.clear()

@@ -24,7 +24,7 @@ from .disk import reads, unreadable, write_failed, writes
 from .home import ARCHIVE, LEDGER, Home
 from .rewrite import Change, rewrite, spoilt
 from .segments import Line, News, Place, Places, Reader, SegmentFolder, encode, encode_all, is_more
-from .sessions import TombstoneFile, not_empty
+from .sessions import NOTHING_FORGOTTEN, TombstoneFile, not_empty
 from .upkeep import pack
 
 E = TypeVar("E", bound=Event)
@@ -404,7 +404,9 @@ class SessionLog:
             return
         with writes("the ledger"), self.appender.turn() as segment:
             gone = self.tombstones.forgotten()
-            kept = [one for event in events if (one := event_without(event, gone)) is not None]
+            kept = list(events)
+            if gone != NOTHING_FORGOTTEN:
+                kept = [one for event in events if (one := event_without(event, gone)) is not None]
             lines = encode_all(self._stamped(kept, segment.writer, segment.lines), as_one=as_one)
             start = self.appender.append(lines, len(kept), durable=durable)
         if self._places.get(segment.name, Place(0, 0)).offset == start:

@@ -1,8 +1,9 @@
-"""What a session's folder says of it beside its events: who it is (`session.json`), and what was purged of it
-(`purged.jsonl`). And the few rules of sessions that every store keeps."""
+"""What a session's folder says of it beside its events: who it is (`session.json`), what was purged of it
+(`purged.jsonl`), its numbers for a status line (`status.json`). And the few rules of sessions that all stores keep."""
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from collections.abc import Collection, Iterable
@@ -14,6 +15,7 @@ from ..errors import InvalidArgument, RevConflict, StoreUnusable, WriteFailed
 from ..models.events import Event, Opened, SessionInfo, SessionKey
 from ..models.maintenance import Forgotten
 from ..models.records import OffloadRecord
+from ..models.views import StatusNote
 from ..ports.store import Tombstones
 from .disk import Found, read_from, reads, writes
 from .home import ARCHIVE, LEDGER, Home, folder_name, spare_handle
@@ -54,7 +56,7 @@ class TombstoneFile:
     def forgotten(self) -> Forgotten:
         """What no writer may write."""
         keys = self.read().keys
-        return Forgotten(keys=frozenset(keys)) if keys else _NOTHING
+        return Forgotten(keys=frozenset(keys)) if keys else NOTHING_FORGOTTEN
 
     def put(self, keys: Collection[str], *, under_way: bool, whole: bool) -> None:
         """Add keys, and say whether a purge is under way; flushed.
@@ -80,7 +82,7 @@ class TombstoneFile:
         )
 
 
-_NOTHING = Forgotten()
+NOTHING_FORGOTTEN = Forgotten()
 
 
 # Who a session is: the first ledger line says it, `session.json` is a cache of that.
@@ -236,3 +238,31 @@ def refuse_foreign(key: SessionKey, records: Iterable[OffloadRecord]) -> None:
 
 def _stands_in(info: SessionInfo, folder: str) -> bool:
     return folder_name(SessionKey(info.session_id, info.principal)) == os.path.basename(folder)
+
+
+# `session/<id>/status.json`: a few numbers for a status line, which has no time to read a ledger. A cache.
+
+
+STATUS_NAME = "status.json"
+
+
+class StatusFiles:
+    """Writes the notes of sessions that are there."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+
+    def put(self, key: SessionKey, note: StatusNote) -> None:
+        """Write a session's note. It can be done without, so it is not flushed, and a failure is nobody's."""
+        folder = self._home.session_folder(key)
+        try:
+            if self._home.stands(folder):
+                self._home.replace(os.path.join(folder, STATUS_NAME), encoded_status(note), durable=False)
+        except (OSError, StoreUnusable, WriteFailed):
+            return
+
+
+def encoded_status(note: StatusNote) -> bytes:
+    """One line of JSON."""
+    fields = {name: getattr(note, name) for name in note.__struct_fields__}
+    return json.dumps({"v": 1, **fields}).encode() + b"\n"

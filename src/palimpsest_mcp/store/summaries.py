@@ -160,10 +160,13 @@ class SummaryFiles:
         Raises:
             LockTimeout: somebody holds it for too long.
         """
-        busy = LockTimeout(
-            "Another process holds the lock of this session's summary.",
-            next="Try again; if it stays, look for a stopped process.",
-        )
+
+        def busy() -> LockTimeout:
+            return LockTimeout(
+                "Another process holds the lock of this session's summary.",
+                next="Try again; if it stays, look for a stopped process.",
+            )
+
         with self._writing, self._home.locked(os.path.join(folder, LOCK_NAME), self._lock_timeout_s, busy):
             yield
 

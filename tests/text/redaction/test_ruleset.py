@@ -10,8 +10,8 @@ from key_material import BASE32, DIGITS, Forge
 from palimpsest_mcp.text.redaction import ruleset
 from palimpsest_mcp.text.redaction.patterns import Marker
 from palimpsest_mcp.text.redaction.redactor import RuleRedactor
-from palimpsest_mcp.text.redaction.rules import default_rules, entropy
-from palimpsest_mcp.text.redaction.ruleset import RuleSet
+from palimpsest_mcp.text.redaction.rules import default_rules
+from palimpsest_mcp.text.redaction.ruleset import RuleSet, entropy
 from palimpsest_mcp.text.redaction.scan import Scanner
 
 from ...conftest import LONG

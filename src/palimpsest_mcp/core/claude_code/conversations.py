@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -152,7 +153,10 @@ class Conversations:
         self._sessions = sessions
         self._known: OrderedDict[str, Conversation] = OrderedDict()
         self._latest = ""
-        self._reader = ClaudeCodeTranscript(deps.kind_by_tool)
+
+    @cached_property
+    def _reader(self) -> ClaudeCodeTranscript:
+        return ClaudeCodeTranscript(self._deps.kind_by_tool)
 
     @property
     def latest(self) -> Conversation | None:

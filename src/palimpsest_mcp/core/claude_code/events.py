@@ -1,4 +1,7 @@
-"""Every event of the client to its use case. Nothing that goes wrong here may break the client."""
+"""Every event of the client to its use case. Nothing that goes wrong here may break the client.
+
+A command hook is a process of its own: what makes digests and summaries is imported by the events that need it.
+"""
 
 from __future__ import annotations
 
@@ -6,30 +9,29 @@ import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from ...errors import LockTimeout, PalimpsestError
-from ...hosts.claude_code.hooks import filled
 from ...hosts.claude_code.settings import EDITORS
 from ...hosts.hook_call import HookCall, read_call
+from ...memory.skill_uses import SKILL_TOOLS
 from ...models.text import counted, verb
-from ..compaction.commit import Keeper
 from ..dependencies import Dependencies
 from ..notices import Notices
 from ..offloaded import Offloaded, keep_status
-from ..recall import Recall
 from ..sessions import Sessions
 from ..spans import noted
 from ..summary import KeptSummaries
-from .after_compaction import AfterCompaction
 from .answers import context_answer, hook_answer, is_noted, start
-from .before_compaction import TURN_S, BeforeCompaction
 from .conversations import Conversations
-from .file_guard import refusal
-from .in_place import InPlace, InPlaceCompaction
-from .notices import StepNotices
-from .skills import Lessons, SkillUses
-from .tool_results import ToolResults
+from .notices import Lessons, SkillUses, StepNotices
+from .tool_calls import ToolResults, filled, refusal
+
+if TYPE_CHECKING:
+    from ..compaction.commit import Keeper
+    from .around_compaction import AfterCompaction, BeforeCompaction
+    from .in_place import InPlaceCompaction
 
 _log = logging.getLogger(__name__)
 COMPACT, TURN_COMPLETE = "session.compact", "turn.complete"
@@ -56,21 +58,18 @@ class HostEvents:
     ) -> None:
         self._deps = deps
         self._sessions = sessions
+        self._offloaded = offloaded
+        self._summaries = summaries
+        self._lessons = lessons
         self._notes = deps.store.host_notes
         self._at_end = at_end
         self._conversations = Conversations(deps, sessions)
-        keeping = Keeper(deps, sessions)
-        self._before = BeforeCompaction(deps, sessions, self._conversations, summaries, keeping)
-        self._after = AfterCompaction(deps, sessions, self._conversations, keeping)
         self._results = ToolResults(deps, sessions, self._conversations)
-        recall = Recall(deps, sessions)
-        self._step_notices = StepNotices(deps, sessions, self._conversations, noticing, recall)
-        self._skills = SkillUses(deps, sessions, self._conversations, lessons)
-        self._in_place = InPlaceCompaction(deps, sessions, offloaded, self._conversations, self._before, keeping)
+        self._step_notices = StepNotices(deps, sessions, self._conversations, noticing)
         self._uses: dict[str, Callable[[HookCall], Awaitable[str]]] = {
             "SessionStart": self._start,
             "UserPromptSubmit": self._prompt,
-            "UserPromptExpansion": self._skills.expanded,
+            "UserPromptExpansion": self._expansion,
             "PreToolUse": self._pre_tool_use,
             "PostToolUse": self._post_tool_use,
             "PostToolUseFailure": self._step_notices.say,
@@ -79,9 +78,39 @@ class HostEvents:
             "Stop": self._follow,
             "SubagentStop": self._follow,
             "SessionEnd": self._end,
-            TURN_COMPLETE: self._in_place.turn_ended,
+            TURN_COMPLETE: self._turn_complete,
             COMPACT: self._compact,
         }
+
+    @cached_property
+    def _keeper(self) -> Keeper:
+        from ..compaction.commit import Keeper
+
+        return Keeper(self._deps, self._sessions)
+
+    @cached_property
+    def _before(self) -> BeforeCompaction:
+        from .around_compaction import BeforeCompaction
+
+        return BeforeCompaction(self._deps, self._sessions, self._conversations, self._summaries, self._keeper)
+
+    @cached_property
+    def _after(self) -> AfterCompaction:
+        from .around_compaction import AfterCompaction
+
+        return AfterCompaction(self._deps, self._sessions, self._conversations, self._keeper)
+
+    @cached_property
+    def _skills(self) -> SkillUses:
+        return SkillUses(self._deps, self._sessions, self._conversations, self._lessons)
+
+    @cached_property
+    def _in_place(self) -> InPlaceCompaction:
+        from .in_place import InPlaceCompaction
+
+        return InPlaceCompaction(
+            self._deps, self._sessions, self._offloaded, self._conversations, self._before, self._keeper
+        )
 
     @property
     def around_compaction(self) -> tuple[BeforeCompaction, AfterCompaction]:
@@ -148,21 +177,21 @@ class HostEvents:
             await self._skills.prompted(call, one)
         return said
 
+    async def _expansion(self, call: HookCall) -> str:
+        return await self._skills.expanded(call)
+
     async def _post_tool_use(self, call: HookCall) -> str:
         born = await self._results.take(call)
         try:
-            beside = [
-                await self._skills.advice(call),
-                await self._wrote_a_note(call),
-                *await self._step_notices.due(call),
-            ]
+            advice = await self._skills.advice(call) if call.text("tool_name") in SKILL_TOOLS else ""
+            beside = [advice, await self._wrote_a_note(call), *await self._step_notices.due(call)]
         except Exception as error:  # what was replaced at birth must reach the client in any case
             if born is None:
                 raise
             _log.warning("%s: %s", call.event, getattr(error, "message", type(error).__name__))
             beside = []
         if born is None:
-            return context_answer("PostToolUse", *beside)
+            return context_answer("PostToolUse", *beside) if any(beside) else ""
         return context_answer("PostToolUse", born.context, *beside, updatedToolOutput=born.output)
 
     async def _wrote_a_note(self, call: HookCall) -> str:
@@ -183,6 +212,8 @@ class HostEvents:
         return ""
 
     async def _pre_compact(self, call: HookCall) -> str:
+        from .around_compaction import TURN_S
+
         await self._results.take_late(call, wait_s=TURN_S)
         return await self._before.before_compaction(call)
 
@@ -215,11 +246,16 @@ class HostEvents:
         await asyncio.to_thread(self._notes.sweep)
         return ""
 
+    async def _turn_complete(self, call: HookCall) -> str:
+        return await self._in_place.turn_ended(call)
+
     async def _compact(self, call: HookCall) -> str:
         return (await self._in_place.compact(call)).text()
 
 
 def _refused(event: str, status: str, reason: str) -> str:
     if event == COMPACT:
+        from .in_place import InPlace
+
         return InPlace(apply=False, status=status, reason=reason).text()
     return json.dumps({"compact": False, "why": reason}) if event == TURN_COMPLETE else ""

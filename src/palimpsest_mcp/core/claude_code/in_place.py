@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
+from ...context.decided import PICTURES
 from ...context.fold import Fold
 from ...context.meter import triggers
-from ...context.view import PICTURES, item_of
 from ...hosts.claude_code.rows import as_messages, calls_of, results_of
 from ...hosts.detect import parse_value
 from ...hosts.hook_call import HookCall
@@ -28,12 +28,10 @@ from ..compaction.report import total
 from ..compaction.run import PassResult, run_pass
 from ..dependencies import ContentCounter, Dependencies
 from ..importer import Imported, import_context
-from ..measure import Measurement, measured
+from ..measure import Measurement, measured, stored_policy
 from ..offloaded import Offloaded
-from ..policies import stored_policy
 from ..sessions import Sessions
-from ..step_back import StepBack
-from .before_compaction import BeforeCompaction
+from .around_compaction import BeforeCompaction
 from .conversations import HOST, Conversation, Conversations
 
 _TURN_S = 20.0
@@ -88,7 +86,6 @@ class InPlaceCompaction:
         self._before = preparing
         self._keeper = keeping
         self._asked_at: dict[str, float] = {}
-        self._step_back = StepBack(deps, sessions, offloaded)
         self._put_back: dict[str, frozenset[str]] = {}
         """Session -> items that were put back and have been asked for at a turn's end."""
 
@@ -226,7 +223,7 @@ class InPlaceCompaction:
             call_id = text_of(result, "tool_use_id")
             name = call_key(call_id)
             stands = fold.decided.replacements.get(name)
-            item = item_of(fold, name)
+            item = fold.item(name)
             if stands is not None and item is not None and item.sha256 == stands.item.sha256:
                 standing[call_id] = (stands.batch.batch_id, stands.item)
                 shown[call_id] = (text_of(result, "text"), max(0, item.tokens - stands.item.part_tokens))
@@ -242,7 +239,7 @@ class InPlaceCompaction:
         freed = 0
         for call_id in calls_of(rows):
             name = f"call:{call_key(call_id)}"
-            stands, item = fold.decided.replacements.get(name), item_of(fold, name)
+            stands, item = fold.decided.replacements.get(name), fold.item(name)
             part = stands.item.part if stands is not None else None
             if stands is None or part is None or item is None or item.purged or item.sha256 != stands.item.sha256:
                 continue
@@ -257,7 +254,7 @@ class InPlaceCompaction:
         if not fold.decided.reinstated_at:
             return {}
         shown = {text_of(one, "tool_use_id"): content_sha256(text_of(one, "text")) for one in results_of(rows)}
-        found = await self._step_back.originals(
+        found = await self._offloaded.put_back(
             info, fold, {name: (call_key(name), text_hash) for name, text_hash in shown.items()}
         )
         return {name: content_text(content) for name, content in found.items()}
@@ -301,7 +298,7 @@ class InPlaceCompaction:
 
 def _known(fold: Fold, result: Mapping[str, Any]) -> Item | None:
     """What the ledger has of a result that the client shows."""
-    return item_of(fold, call_key(text_of(result, "tool_use_id")))
+    return fold.item(call_key(text_of(result, "tool_use_id")))
 
 
 def _due(compact: bool, why: str) -> str:

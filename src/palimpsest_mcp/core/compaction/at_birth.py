@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from ...context.at_birth import CUT_ABOVE_TOKENS, Newborn, decide
 from ...context.budgets import GROWTH, budget_of
 from ...context.fold import Fold
+from ...context.occasion import CUT_ABOVE_TOKENS, Newborn, decide
 from ...context.view import view
 from ...errors import DigestRefused
 from ...hosts.actions import action_of
@@ -23,10 +23,8 @@ from ...models.tools import own_tool
 from ...ports.host import ToolOutput
 from ..batch import Made, reserve_numbers
 from ..dependencies import ContentCounter, Dependencies
-from ..policies import stored_policy
+from ..measure import stored_policy
 from ..sessions import Sessions
-from .commit import archive_and_commit, committed_batch
-from .digests import BatchDigests
 
 LOCK_WAIT_S = 0.05
 """Somebody waits for the result: with the commit lock taken for longer it goes through as it is (L11)."""
@@ -186,6 +184,8 @@ class _Birth:
 
     async def _digest(self, item: Item, counter: ContentCounter) -> Made | None:
         """A digest that the host takes whole; None where there is none."""
+        from .digests import BatchDigests  # a result that stays as it is need not load it
+
         policy = stored_policy(self._deps, await self._sessions.fold(self._info))
         tokens = item.tokens + counter.per_result_overhead
         most = policy.max_digest_tokens
@@ -210,6 +210,8 @@ class _Birth:
 
     async def _commit(self, item: Item, made: Made, counter: ContentCounter) -> ShrunkResult | None:
         """The same way as in a pass (L9)."""
+        from .commit import archive_and_commit
+
         record = msgspec.structs.replace(made.record, agent=self._answer.agent)
         made = msgspec.structs.replace(made, record=record)
         part = record.part(record.items[0])
@@ -235,6 +237,8 @@ class _Birth:
         )
 
     def _replaced(self, record: OffloadRecord, item: Item, part: str, counter: ContentCounter) -> Replaced:
+        from .commit import committed_batch
+
         row = self._result.as_row(part)
         batch = committed_batch(record)
         stands = msgspec.structs.replace(

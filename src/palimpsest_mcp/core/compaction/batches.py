@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
 from itertools import zip_longest
 from typing import NamedTuple
 
 import msgspec
 
 from ...context.budgets import Group, halved, level2_groups, split, under_pressure
+from ...context.occasion import least_gain, rewritten_share, worth_raising
 from ...context.plan import Outcome
-from ...context.worth import least_gain, rewritten_share, worth_raising
 from ...errors import DigestRefused
 from ...models.items import Specific
 from ...models.plans import ContextItem, Plan, Slot
 from ..batch import Numbers, beside
 from .higher_levels import raised
-from .pass_state import Batch, PassState
-from .plan import Planner, in_our_tokens
+from .plan import Batch, PassState, Planner, in_our_tokens
 from .pointers import Pointers
 from .probes import Leaving, leaving_of, redacted_texts
 from .prose import ProseAbove
@@ -54,13 +54,17 @@ class Batches:
         self._counter = planner.measurement.counter
         self._items = planner.items
         self._digesting = planner.digesting
-        self._pointers = Pointers(planner.deps, planner.info, self._counter, planner.digesting.sources, planner.reason)
         self.state = PassState(standing=dict(planner.standing))
         self.stuck: dict[str, list[str]] = {self.digester: [], under_pressure(self.digester): []}
         """Digester -> batches that could not go up a level."""
         self.refusal = ""
         """Why the whole pass is refused; empty when it is not."""
         self._numbers = Numbers(planner.deps, planner.sessions, planner.info, planner, pass_id)
+
+    @cached_property
+    def _pointers(self) -> Pointers:
+        planner = self._planner
+        return Pointers(planner.deps, planner.info, self._counter, planner.digesting.sources, planner.reason)
 
     @property
     def made(self) -> list[Batch]:

@@ -1,10 +1,11 @@
-"""What a pass would take, and how large each digest may be: the policy's plan, with budgets for a target (§9.1)."""
+"""What a pass would take, and how large each digest may be: the policy's plan, with budgets for a target (§9.1);
+and what became of it so far."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -15,17 +16,17 @@ from ...context.decided import batch_number
 from ...context.fold import Fold
 from ...context.judge import Facts
 from ...context.meter import ratio_of
-from ...context.occasion import Said
+from ...context.occasion import Said, due_tokens, enough_tokens, goal_tokens, lasting_tokens
 from ...context.plan import Outcome, plan, replan
 from ...context.strategies import STRATEGIES, Strategy, under
 from ...context.view import standing_holders
-from ...context.worth import due_tokens, enough_tokens, goal_tokens, lasting_tokens
 from ...models.events import SessionInfo
 from ...models.items import content_sha256
-from ...models.plans import REFUSE, PassOptions, Plan, Policy, Slot
+from ...models.plans import REFUSE, ContextItem, PassOptions, Plan, Policy, Slot
 from ...models.records import OffloadRecord, Reason
 from ...models.text import counted
 from ...text.tokens.windows import binds_thinking, prices_of
+from ..batch import Made
 from ..dependencies import Dependencies
 from ..measure import Measurement
 from ..sessions import Sessions
@@ -274,3 +275,82 @@ def standing_parts(fold: Fold, records: Sequence[OffloadRecord]) -> dict[str, st
         elif (record := by_id.get(stands.batch.batch_id)) is not None:
             found |= {item.id: record.part(item) for item in record.items if item.id == name}
     return found
+
+
+# What a pass came to so far: its batches, and what became of the slots that they were made of.
+
+
+Batch = tuple[Made, list[ContextItem]]
+
+
+@dataclass(kw_only=True)
+class PassState:
+    """Batches made, and what became of the slots that they were made of."""
+
+    standing: dict[str, bool]
+    """Batch or item -> whether it stands in the context."""
+    made: list[Batch] = field(default_factory=list[Batch])
+    copies: list[tuple[ContextItem, str]] = field(default_factory=list[tuple[ContextItem, str]])
+    """Fetched copies with the pointer that each becomes (L13)."""
+    refused: list[str] = field(default_factory=list[str])
+    """Items that no digest could shrink."""
+    outcomes: list[Outcome] = field(default_factory=list[Outcome])
+    slots: dict[str, Slot] = field(default_factory=dict[str, Slot])
+    """Batch id -> what it was made of; none for one of level 2."""
+    freed: list[str] = field(default_factory=list[str])
+    """Ids of batches that were taken out again: nothing was written under them, so the next ones have them."""
+    given_way: int = 0
+    """Results that leave pointers for the target, so that others can be digested."""
+
+    def copy(self) -> PassState:
+        """The same, which stays as it is now."""
+        return PassState(
+            standing=dict(self.standing),
+            made=list(self.made),
+            copies=list(self.copies),
+            refused=list(self.refused),
+            outcomes=list(self.outcomes),
+            slots=dict(self.slots),
+            freed=list(self.freed),
+            given_way=self.given_way,
+        )
+
+    def add(self, made: Made, items: Iterable[ContextItem], slot: Slot | None = None) -> None:
+        """A batch that stands from now on."""
+        self.standing[made.record.batch_id] = True
+        self.made.append((made, list(items)))
+        if slot is not None:
+            self.slots[made.record.batch_id] = slot
+
+    def take_out(self, names: Collection[str]) -> list[Batch]:
+        """The batches of these ids, which stand no more. Their outcomes and slots are left to the caller."""
+        gone = [(made, items) for made, items in self.made if made.record.batch_id in names]
+        self.made = [(made, items) for made, items in self.made if made.record.batch_id not in names]
+        self.freed = sorted({*self.freed, *(made.record.batch_id for made, _ in gone if not made.adopted)})
+        for made, _ in gone:
+            self.standing.pop(made.record.batch_id, None)
+        return gone
+
+    def with_dependents(self, names: Collection[str]) -> set[str]:
+        """These batches, and those that leave specifics to them, however far."""
+        away = set(names)
+        for made, _ in self.made:  # in order: a batch refers to earlier ones only
+            if away & made.record.specifics.holders.keys():
+                away.add(made.record.batch_id)
+        return away
+
+    def freed_tokens(self, items: Mapping[str, ContextItem]) -> int:
+        """Tokens that the context is shorter by, digests of a higher level aside."""
+        return sum(
+            sum(items[name].tokens for name in one.item_ids) - one.digest_tokens
+            for one in self.outcomes
+            if one.digest_tokens is not None
+        )
+
+    def saved_by(self, names: Collection[str]) -> int:
+        """Tokens that batches of this pass save."""
+        return sum(
+            made.record.original_token_count - made.record.digest_token_count
+            for made, _ in self.made
+            if made.record.batch_id in names
+        )

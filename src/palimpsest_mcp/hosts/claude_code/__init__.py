@@ -1,5 +1,5 @@
-"""Claude Code's transcripts, hooks, settings and places on disk.
+"""Claude Code's transcripts, results of its tools, settings and places on disk.
 
-`transcript` reads and rewrites a session file, `tail` follows one that grows, `hooks` reads what a hook is given,
-`results` tool results, `settings` what the user has set, `places` where the client keeps things.
+`transcript` reads and rewrites a session file, `tail` follows one that grows, `results` reads what tools gave,
+`settings` what the user has set, `places` says where the client keeps things.
 """

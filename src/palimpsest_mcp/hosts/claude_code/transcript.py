@@ -9,10 +9,9 @@ import msgspec
 
 from ...models.items import Content
 from ...ports.host import Form, HostContext, HostUsage
-from ..anthropic import piece_of, put_block
+from ..anthropic import piece_of, put_block, rows_without
 from ..assemble import assemble
 from ..pieces import Piece, as_fields, render_pieces, text_of
-from ..thinking import rows_without
 from .rows import MESSAGE_ROWS, Row, block_ids, live_rows, message_id, only_sidechain, rows_of
 
 _ROW_WORDS = (
@@ -52,9 +51,7 @@ class ClaudeCodeTranscript:
         """
         self._kind_by_tool = dict(kind_by_tool or {})
 
-    @property
-    def form(self) -> Form:
-        return "claude-code"
+    form: Form = "claude-code"
 
     def fits(self, value: Any) -> bool:
         """Whether a row of a transcript is among its entries."""

@@ -21,10 +21,10 @@ from ..rewrite import spoilt
 from ..segments import Reader, encode, is_whole
 from ..sessions import refuse_foreign, refuse_other_key
 from .bodies import GONE, OUTSIDE, Body, Objects, packed, path_of, unpacked
-from .group_commit import Statement
 from .keys import Keys, State, name_bytes, name_hash, name_text
 from .ledger import PgLedger
 from .link import Conn, Link, Row, owner_of
+from .pool import Statement
 
 _RECORDS: Reader[OffloadRecord] = Reader(OffloadRecord)
 _AT_A_TIME = 32

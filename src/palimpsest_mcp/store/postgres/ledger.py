@@ -31,9 +31,9 @@ from ..rewrite import spoilt
 from ..segments import Reader, encode, encode_all, is_whole
 from ..sessions import first_opened, not_empty, oldest_first, refuse_other_key, spare_info
 from .bodies import Body, packed
-from .group_commit import Statement
 from .keys import Keys, State, born, name_bytes, name_hash, name_text
 from .link import Conn, Link, Row, owner_of
+from .pool import Statement
 from .steps import (
     EVENTS,
     OpenedLedger,

@@ -15,8 +15,7 @@ from urllib.parse import urlsplit
 import asyncpg
 
 from ...errors import InvalidArgument, LockTimeout, PalimpsestError, StoreUnusable, WriteFailed
-from .group_commit import GroupCommit, Statement
-from .pool import Pool, PoolConnection
+from .pool import GroupCommit, Pool, PoolConnection, Statement
 
 PREPARE = "palimpsest-mcp migrate --yes --store OWNERS-URL"
 _LOST = (

@@ -18,9 +18,10 @@ from ...ports.text import RandomHex
 from ..copy_store import copy_store
 from ..disk_store import DiskStore
 from ..home import ARCHIVE, LEDGER, SESSIONS, Home, folder_name
-from ..host_files import HostFiles, StatusFiles
+from ..host_files import HostFiles
 from ..real_disk import RealDisk
 from ..rewrite import forget_notes, texts_of
+from ..sessions import StatusFiles
 from . import schema
 from .archive import PgArchive
 from .bodies import GONE, Objects, unpacked

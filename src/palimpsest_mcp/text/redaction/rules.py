@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import tomllib
 from collections import Counter
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal, NoReturn, cast
@@ -128,13 +127,6 @@ def combine(files: Sequence[RuleFile]) -> tuple[Rule, ...]:
             rules.pop(rule_id, None)
         rules.update((rule.id, rule) for rule in file.rules)
     return tuple(rules.values())
-
-
-@lru_cache(maxsize=1024)
-def entropy(text: bytes) -> float:
-    """Shannon's entropy of the bytes, in bits a byte."""
-    total = len(text)
-    return -sum(n / total * math.log2(n / total) for n in map(text.count, set(text))) if total else 0.0
 
 
 class _Reader:

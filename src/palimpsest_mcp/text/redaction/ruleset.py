@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from .literals import looks_random, stands_in, without_words
 from .patterns import WITHHELD, Find, PatternMatch, compiled, literal
-from .rules import Rule, entropy
+from .rules import Rule
 from .scan import Ranges
 
 _ROOM = 1 << 16  # how far a match may go on behind the window in which it began
@@ -197,3 +199,10 @@ def _line(text: bytes, start: int, end: int) -> bytes:
     line_start = max(text.rfind(b"\n", max(0, start - 500), start) + 1, start - 500, 0)
     line_end = text.find(b"\n", end, end + 500)
     return text[line_start : line_end if line_end >= 0 else end + 500]
+
+
+@lru_cache(maxsize=1024)
+def entropy(text: bytes) -> float:
+    """Shannon's entropy of the bytes, in bits a byte."""
+    total = len(text)
+    return -sum(n / total * math.log2(n / total) for n in map(text.count, set(text))) if total else 0.0

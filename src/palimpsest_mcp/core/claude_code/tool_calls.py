@@ -1,25 +1,29 @@
-"""PostToolUse: the result is recorded before the transcript has it, and may be replaced at birth."""
+"""A tool's call in Claude Code: before it runs our own tools learn the session, and what would write a note is refused;
+after it the result is recorded before the transcript has it, and may be replaced at birth."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import logging
+import re
 from collections import defaultdict
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
+from ...context.arguments import BEGIN, note_hashes
 from ...context.fold import Fold
 from ...context.observed import UsageFields
 from ...errors import PalimpsestError
 from ...hosts.actions import action_of
-from ...hosts.claude_code.hooks import tool_response
 from ...hosts.claude_code.results import ToolResult, result_of
 from ...hosts.claude_code.settings import EDITORS
 from ...hosts.hook_call import HookCall
-from ...models.events import Seen
+from ...hosts.pieces import as_fields
+from ...models.events import Seen, SessionInfo
 from ...models.items import Content, Item, call_key, content_bytes, content_sha256
+from ...models.tools import own_tool
 from ..compaction.at_birth import WAIT_S, ShrunkResult, ToolAnswer, may_shrink, shrink_at_birth
 from ..dependencies import Dependencies
 from ..sessions import Sessions
@@ -165,3 +169,100 @@ def _content(tool: str, response: Any, transcript_path: str) -> Content:
     if found.tool == "mcp":
         return found.content
     return found.wire
+
+
+# Notes and digests never get into files: a call that would write one is refused, and told where the text is.
+
+
+_WRITING = ("write", "edit", "run")
+_BEFORE = ("old_string", "old_str", "old_text", "oldString", "oldText")
+"""What an edit looks for: a note that did get into a file can be taken out again."""
+_DIGEST = re.compile(r"\[[^\n]*all of it: restore_batch (\S+) (offload_\d{4,})\]")
+
+
+async def refusal(sessions: Sessions, name: str, tool: str, tool_input: dict[str, Any]) -> str:
+    """Why a call must not run, for the model; empty where it may.
+
+    Only notes and digests of this session or its parents count: a text that merely looks like one is data (L7).
+    """
+    texts = [text for text in _written(tool_input) if BEGIN in text or "restore_batch" in text]
+    if not texts or action_of(tool, tool_input).verb not in _WRITING:
+        return ""
+    if (info := await sessions.find_or_none(name)) is None:
+        return ""
+    for owner in await sessions.family(info):
+        fold = await sessions.fold(owner)
+        for text in texts:
+            if batch := _stands_for(fold, owner, text):
+                return (
+                    "Refused by Palimpsest: this call would write a note or digest that stands for text which left the "
+                    f"context; it is not that text. Get the text with restore_batch {owner.handle} {batch}, or read "
+                    "the file, and call again with what is really meant."
+                )
+    return ""
+
+
+def _written(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, inner in cast("dict[str, Any]", value).items():
+            if key not in _BEFORE:
+                yield from _written(inner)
+    elif isinstance(value, list):
+        for inner in cast("list[Any]", value):
+            yield from _written(inner)
+
+
+def _stands_for(fold: Fold, owner: SessionInfo, text: str) -> str:
+    """The batch of which a text holds a note or a digest's header; empty for none."""
+    named = [batch for handle, batch in _DIGEST.findall(text) if handle == owner.handle]
+    if known := next((batch for batch in named if batch in fold.decided.batches), ""):
+        return known
+    hashes = note_hashes(text)
+    for stands in fold.decided.replacements.values() if hashes else ():
+        part = stands.item.part
+        if part is not None and any(f"sha256 {one}" in part for one in hashes):
+            return stands.batch.batch_id
+    return ""
+
+
+def tool_response(call: HookCall) -> Any:
+    """`tool_response` as the tool gave it. An MCP tool's text may look like JSON: only blocks are read as such."""
+    value = call.value("tool_response")
+    raw = call.fields.get("tool_response")
+    if isinstance(raw, str) and call.text("tool_name").startswith("mcp__") and not _are_blocks(value):
+        return raw if value is not None else None
+    return value
+
+
+def _are_blocks(value: Any) -> bool:
+    entries = cast("list[Any]", value) if isinstance(value, list) else []
+    return bool(entries) and all(isinstance((as_fields(entry) or {}).get("type"), str) for entry in entries)
+
+
+# Calls of our own tools in a client: the model does not know its session's id, so the hook fills it in (I1).
+
+
+_NOT_ONE = ("", "new", "current", "this", "session")
+
+
+def filled(tool_name: str, tool_input: dict[str, Any], session_id: str, known: bool) -> dict[str, Any] | None:
+    """The whole input with the session's id; None where nothing is to change.
+
+    Args:
+        known: the session that the input names is one of the store's.
+    """
+    tool = own_tool(tool_name)
+    if tool is None:
+        return None
+    named = tool_input.get("session_id")
+    if tool.looks_back and isinstance(named, str) and named not in _NOT_ONE and known:
+        return None
+    if tool.fills_session == "always" or (tool.fills_session == "if named" and named):
+        return None if named == session_id else {**tool_input, "session_id": session_id}
+    if tool.fills_session == "in the event":
+        event = as_fields(tool_input.get("event"))
+        if event is not None and not event.get("session_id"):
+            return {**tool_input, "event": {**event, "session_id": session_id}}
+    return None
