@@ -248,8 +248,8 @@ class AgentWindow:
                     auto=not force,
                     **{**self._asked, "model": model or self._model, "force": force},
                 )
-                if last or not done.report.batches or done.report.after.zone != done.report.before.zone:
-                    break  # else it is as due as it was: what the pass made may go up a level, as at the next request
+                if last or not done.report.batches:
+                    break  # asked again behind a pass: where it is still due, what that made may go up a level
         if done.report.status == "failed":
             log.warning("session %s: %s", agent.session_id, done.report.reason)
         return done.messages
