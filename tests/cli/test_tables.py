@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import io
 import json
 import re
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -90,7 +90,7 @@ def test_no_id_is_wrapped_or_cut_in_any_table_of_any_width(
     printers: set[str] = set()
 
     def noted(*given: Any) -> list[str]:
-        printers.update(frame.function for frame in inspect.stack())
+        printers.update(frame.f_code.co_name for frame, _ in traceback.walk_stack(None))
         return laid_out(*given)
 
     monkeypatch.setattr(screen, "laid_out", noted)

@@ -73,7 +73,7 @@ async def compacted(home: Path, numbers: Sequence[int], *, ahead: bool, anew: bo
 
 
 @given(st.lists(st.integers(0, 9), min_size=5, max_size=10))
-@settings(max_examples=min(15, settings().max_examples), deadline=None)
+@settings(max_examples=min(15, settings().max_examples * 3 // 10), deadline=None)
 def test_a_pass_says_the_same_whether_its_results_were_read_before_and_by_whom(
     tmp_path_factory: pytest.TempPathFactory, numbers: list[int]
 ) -> None:

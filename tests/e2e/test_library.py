@@ -38,9 +38,16 @@ asyncio.run(main(sys.argv[1]))
 """
 
 
-def pip(environment: Path) -> list[str]:
-    """Ours, for another environment, which needs none of its own."""
-    return [sys.executable, "-m", "pip", "--python", str(environment / "bin" / "python")]
+def pip(environment: Path, task: str) -> list[str]:
+    """uv's, for another environment, which needs none of its own."""
+    return [
+        str(Path(sys.executable).with_name("uv")),
+        "pip",
+        task,
+        "-q",
+        "--python",
+        str(environment / "bin" / "python"),
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -51,9 +58,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run(build, check=True, capture_output=True)
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder / "venv")], check=True)
     wheel = next(folder.glob("palimpsest_core-*.whl"))
-    done = subprocess.run(
-        [*pip(folder / "venv"), "install", "-q", "--no-compile", str(wheel)], capture_output=True, text=True
-    )
+    done = subprocess.run([*pip(folder / "venv", "install"), str(wheel)], capture_output=True, text=True)
     if done.returncode:
         pytest.skip(f"the package index gave no dependencies: {done.stderr[-200:]}")
     return folder / "venv"
@@ -69,7 +74,7 @@ def test_the_library_alone_compacts_restores_and_verifies(environment: Path, tmp
 
 
 def test_the_library_alone_is_small(environment: Path) -> None:
-    listed = subprocess.run([*pip(environment), "list", "--format", "json"], capture_output=True, text=True)
+    listed = subprocess.run([*pip(environment, "list"), "--format", "json"], capture_output=True, text=True)
     ours = {one["name"] for one in json.loads(listed.stdout)}
     assert len(ours) <= MOST_PACKAGES and not {"mcp", "anthropic"} & ours, ours
     site = next((environment / "lib").glob("*/site-packages"))
