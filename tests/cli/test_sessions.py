@@ -51,7 +51,7 @@ def test_the_status_says_how_many_sessions_it_leaves_out(program: Program, tmp_p
 
 def test_a_session_that_cannot_be_read_is_listed_with_the_reason(program: Program, compacted: str, home: Path) -> None:
     program("experience", "status")
-    segment = next(home.rglob("ledger/*.jsonl"))
+    segment = next(home.glob("session/*/ledger/*.jsonl"))
     segment.chmod(0)
     if os.access(segment, os.R_OK):
         segment.unlink()
