@@ -829,6 +829,20 @@ def test_names_of_code_stand_behind_the_line_below_which_they_are(bench: Bench) 
     assert not any(line.startswith("[names]") for line in lines)
 
 
+def test_in_a_block_of_a_manual_a_line_that_is_left_out_leaves_a_mark(bench: Bench) -> None:
+    steps = ["mkdir -p ~/.harbour/berths", "cp $(npm root -g)/@harbour/berths/base.toml ~/.harbour/berths/mine.toml"]
+    steps += ["svcctl load mine --keep 47", "rm -rf /tmp/berths-4711", "echo done > state.txt", "chmod 640 state.txt"]
+    text = "# Harbour\n\nTo move a berth, run these:\n\n```bash\n" + "\n".join(steps) + "\n```\n\nThen look at it."
+    seen = 0
+    for share in (0.5, 0.6, 0.7, 0.8):
+        shown = bench.digest(text, share=share).parts[0].text.split("\n")
+        at = {n: line for n, one in enumerate(steps) for line in shown if line.removesuffix(" …").strip() == one}
+        gaps = [line for n, line in at.items() if n + 1 not in at and n + 1 < len(steps)]
+        seen += len(gaps)
+        assert all(line.endswith(" …") for line in gaps), shown
+    assert seen
+
+
 def test_no_name_of_a_function_that_is_not_shown_stands_behind_another_one(bench: Bench) -> None:
     long = ", ".join(f"{word}=None" for word in WORDS)
     source = "\n\n".join(

@@ -312,10 +312,12 @@ def test_rows_stand_with_the_value_that_tells_most_of_them_where_all_fit() -> No
 
     dated = "3 legs: flight HAT11 (date 2024-05-11), HAT12 (2024-05-12), HAT13 (2024-05-13)"
     ask = Ask(worth)
-    assert outline(source.reading, blocks, 140, ask) == f"reservation_id=HXDUBJ, cabin=economy; {dated}"
+    left_out = "columns left out: from, price"
+    assert outline(source.reading, blocks, 140, ask) == f"reservation_id=HXDUBJ, cabin=economy; {dated}; {left_out}"
     assert (
         outline(source.reading, blocks, 80, ask)
-        == "reservation_id=HXDUBJ; 3 legs: flight HAT11 (price 111), HAT12 (112), HAT13 (113); cabin=economy"
+        == "reservation_id=HXDUBJ; 3 legs: flight HAT11 (price 111), HAT12 (112), HAT13 (113); columns left out: "
+        "from, date; cabin=economy"
     )
     assert "HAT11 (date 2024-05-11, price 111)" in outline(source.reading, blocks, 200), "who chooses needs both"
     more = "HAT11 (date 2024-05-11, price 111), HAT12 (2024-05-12, 112), HAT13 (2024-05-13, 113)"
@@ -461,6 +463,26 @@ def test_hits_are_told_by_where_they_are() -> None:
     assert outlined("\n".join(f"src/{n}.ts:const at_{n} = {n};" for n in range(4)), 70).startswith(
         "4 hits: src/0.ts (1)"
     )
+
+
+def test_clauses_of_one_name_are_told_by_what_they_are_for() -> None:
+    clauses = "\n\n".join(
+        f'  def handle_event("{name}", _params, socket) do\n    {{:noreply, assign(socket, :at, {n})}}\n  end'
+        for n, name in enumerate(("jump", "toggle_debug", "close"))
+    )
+    said = outlined(f"defmodule Harbour.Live do\n{clauses}\nend", 200)
+    assert 'handle_event "jump", handle_event "toggle_debug", handle_event "close"' in said, said
+
+
+def test_what_was_paid_is_told_where_flights_and_passengers_leave_little_room() -> None:
+    booking = {
+        "reservation_id": "JG7FMM",
+        "flights": [{"flight": f"HAT{n}", "date": "2024-05-21", "price": 1859} for n in (28, 277)],
+        "passengers": [{"first_name": "Omar", "dob": "1982-10-19"}, {"first_name": "Fatima", "dob": "1950-05-04"}],
+        "payment_history": [{"payment_id": "credit_card_2929732", "amount": 7136}],
+    }
+    said = outlined(json.dumps(booking), 130)
+    assert "payment_id=credit_card_2929732, amount=7136" in said, said
 
 
 def test_errors_that_are_not_shown_are_told_by_their_files() -> None:

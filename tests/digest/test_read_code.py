@@ -379,3 +379,14 @@ def test_what_a_case_does_stands_under_it_however_long_the_one_before_is() -> No
         assert records[last.under].text == f'case "{name}": {{'
         inner = next(one for one in records if one.text == f"this.first({name});")
         assert records[inner.under].text == f"if (event.{name}) {{"
+
+
+def test_a_function_that_does_much_is_worth_more_than_one_that_sets_a_field() -> None:
+    """Of a component two setters were shown, and not how it renders."""
+    render = "\n".join(f"        const part{n} = this.at({n}, width);" for n in range(12))
+    lines = (
+        f"export class Text {{\n    setText(text: string): void {{\n        this.text = text;\n    }}\n\n"
+        f"    render(width: number): string[] {{\n{render}\n        return part1;\n    }}\n}}"
+    ).split("\n")
+    told = {one.text: one.worth for one in code.read(lines).records if one.kind == "definition"}
+    assert told["render(width: number): string[] {"] > told["setText(text: string): void {"]

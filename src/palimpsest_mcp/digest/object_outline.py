@@ -63,7 +63,7 @@ _EMPTY = frozenset({"0", "0.0", "false", "null", "none", "None"})
 """Values that are told after all others."""
 OVER = 24
 """Characters beyond the room that the first column of a list may take: the next best is no stand-in for a date."""
-_MARK = 40
+_MARK = 60
 """The same of the names of columns that are left out: a reader takes what he sees for all that there is."""
 _TINY = 14
 """Characters of a field with its value that always fit: `insurance=no`."""
@@ -172,7 +172,7 @@ def object_outline(
     order = sorted(zip(plain, lists, rows, hidden, strict=True), key=lambda one: one[0])
     for is_plain, one, own_rows, rest in order:
         for noun in [noun for noun in inner if is_plain and _NUMBER.search(inner[noun]) and noun not in named]:
-            if len(inner[noun]) + 2 <= left:  # what was paid before who flies
+            if len(inner[noun]) + 2 <= left + _DAY:  # what was paid before who flies
                 said.append(inner[noun])
                 named.append(noun)
                 left -= len(inner[noun]) + 2
@@ -189,7 +189,7 @@ def object_outline(
         chosen = chosen_columns(reading, rest, ask, room - len(key), most=1, differing=False)
         told = valued(reading, rest, chosen)
         names = told or [_called_of(reading, n) for n in rest]
-        listed[len(said)] = _List(f"{count} {one.noun}", rest, key, len(chosen))
+        listed[len(said)] = _List(f"{count} {one.noun}", rest, key, chosen)
         said.append(joined_names(f"{count} {one.noun}", names, room - len(key) + OVER * bool(told), key))
         left -= len(said[-1])
         named.append(one.noun)
@@ -216,7 +216,12 @@ def object_outline(
         few = sum(len(name) + 2 for name in others) if len(others) <= _NAMED else 0
         said.append(joined_names(more, others, max(few, left - len(more))))
         left -= len(said[-1])
-    _widen(reading, said, listed, left, ask, COLUMNS)
+    left -= _widen(reading, said, listed, left, ask, COLUMNS)
+    for place, one in listed.items():  # of rows that are told by some of their columns
+        more = columns_left_out(reading, one.rows, one.columns, ask) if one.columns else ""
+        if more and "columns left out" not in said[place] and len(more) <= max(left, 0) + _MARK:
+            said[place] += more
+            left -= len(more)
     return "; ".join(said)
 
 
@@ -227,8 +232,8 @@ class _List(NamedTuple):
     rows: Sequence[int]
     key: str
     """What its rows are called by."""
-    columns: int
-    """Of which values are told."""
+    columns: Sequence[int]
+    """Those of which values are told."""
 
 
 def _widen(reading: Reading, said: list[str], listed: dict[int, _List], left: int, ask: Ask, most: int) -> int:
@@ -239,9 +244,9 @@ def _widen(reading: Reading, said: list[str], listed: dict[int, _List], left: in
         chosen = chosen_columns(
             reading, one.rows, ask, room - len(one.counted) - len(one.key), most=most, differing=False
         )
-        if len(chosen) > one.columns:
+        if len(chosen) > len(one.columns):
             said[place] = joined_names(one.counted, valued(reading, one.rows, chosen), room + OVER, one.key)
-            listed[place] = one._replace(columns=len(chosen))
+            listed[place] = one._replace(columns=chosen)
             left = room - len(said[place])
             if len(more := columns_left_out(reading, one.rows, chosen, ask)) <= left + _MARK:
                 said[place] += more

@@ -42,6 +42,8 @@ _DEFINED = re.compile(
 _CALLED = re.compile(r"([A-Za-z_$][\w$.]*)\s*\(")
 _SPOKEN = re.compile(r"[a-z][\w.]* ?\(?\s*(?::([a-z]\w*)|[\"'`]([^\"'`]{2,100})[\"'`])")
 """A test or a block that is named by its first argument."""
+_CLAUSE = re.compile(r"^defp?\s+\w+[!?]?\(\s*(\"[^\"\[\]=;]{2,40}\"|:\w{2,40})[,)]")
+"""A clause of a function that is chosen by its first argument."""
 _RULE = re.compile(r"([.#][\w-][\w.#: >-]{0,80}?) ?\{$")
 """A rule of a style sheet, by what it is for."""
 _HEADING = re.compile(r"^[#=*\s]+|[#=*:\s]+$")
@@ -295,12 +297,15 @@ def _sections(records: Sequence[Record]) -> list[str]:
 
 
 def _definitions(records: Sequence[Record]) -> list[str]:
-    """A name for each, empty where none is told."""
-    texts = (_PLACE.sub("", one.text) for one in records if one.kind == "definition")
+    """A name for each, empty where none is told; clauses of one name with what they are for."""
+    texts = [_PLACE.sub("", one.text) for one in records if one.kind == "definition"]
     found = (
         _SPOKEN.match(text) or _DEFINED.search(text) or _CALLED.search(text) or _RULE.match(text) for text in texts
     )
-    return [next(filter(None, one.groups()), "") if one else "" for one in found]
+    names = [next(filter(None, one.groups()), "") if one else "" for one in found]
+    often = Counter(names)
+    clauses = (_CLAUSE.search(text) if often[name] > 1 else None for name, text in zip(names, texts, strict=True))
+    return [f"{name} {one[1]}" if one else name for name, one in zip(names, clauses, strict=True)]
 
 
 def _fields(records: Sequence[Record], tables: Sequence[Table], largest: int) -> list[str]:

@@ -38,6 +38,7 @@ _ITEM = re.compile(r"[-*+•]|\d{1,3}[.)] |[|>#]")
 LISTS = frozenset({"page", "prose"})
 _ORDERED = frozenset({"code", "diff"})
 """Forms whose lines mean something one after another."""
+_FENCES = ("```", "~~~")
 _BRANCHES = ("├", "└", "│")
 _POINT = re.compile(r"(?:[-*+•‣◦–·▪●]|\d{1,3}[.)]|[a-zA-Z][.)]|\[[ xX]\])\s+\S")
 """How a point of a list begins."""
@@ -54,12 +55,15 @@ def followers(units: Sequence[Unit], records: Sequence[Record], forms: Sequence[
     found: dict[int, int] = {}
     last: dict[int, int] = {}
     ordered = -1
+    fenced = False
     counted = {n for unit in units if unit.block >= 0 for n in unit.records}
     drawn = not LISTS.isdisjoint(
         forms
     )  # a tree in a text for people; of one that a program printed entries are counted
     for n, record in enumerate(records):
         if record.kind == "noise" and not (forms[n] == "code" and SAYS.search(record.text)):
+            if forms[n] == "prose" and record.text.startswith(_FENCES):
+                fenced, ordered = not fenced, -1
             continue
         branch = drawn and forms[n] == "listing" and record.text[:1] in _BRANCHES
         if record.under >= 0 and (branch or forms[record.under] in LISTS) and n not in counted:
@@ -68,7 +72,7 @@ def followers(units: Sequence[Unit], records: Sequence[Record], forms: Sequence[
             if record.under in last:
                 found[last[record.under]] = n
             last[record.under] = n
-        if forms[n] in _ORDERED and not PLACE.match(record.text):
+        if (forms[n] in _ORDERED or (fenced and forms[n] == "prose")) and not PLACE.match(record.text):
             if ordered >= 0 and forms[ordered] == forms[n]:
                 found[ordered] = n
             ordered = n
