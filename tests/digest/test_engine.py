@@ -829,6 +829,25 @@ def test_names_of_code_stand_behind_the_line_below_which_they_are(bench: Bench) 
     assert not any(line.startswith("[names]") for line in lines)
 
 
+def test_no_name_of_a_case_that_is_not_shown_stands_behind_another_one(bench: Bench) -> None:
+    cases = "\n".join(
+        f'        case "{word}": {{\n'
+        + "".join(f"            this.{word}_part_{k} = event.{word}_at_{k};\n" for k in range(3))
+        + "            break;\n        }"
+        for word in WORDS[:10]
+    )
+    head = "class Renderer {\n    handle(event: AgentEvent): void {\n        switch (event.type) {"
+    apart = 0
+    for share in (0.3, 0.4, 0.5, 0.6):
+        lines = bench.digest(f"{head}\n{cases}\n        }}\n    }}\n}}", share=share).parts[0].text.split("\n")
+        for n, line in enumerate(lines):
+            own = {one[1] for above in lines[: n + 1] if (one := re.match(r'\s*case "(\w+)', above))}
+            names = set(re.findall(r"(\w+)_(?:part|at)_\d", line.partition("… [")[2]))
+            apart += line.startswith("[names]")
+            assert not own or not names, lines
+    assert apart
+
+
 def test_in_a_block_of_a_manual_a_line_that_is_left_out_leaves_a_mark(bench: Bench) -> None:
     steps = ["mkdir -p ~/.harbour/berths", "cp $(npm root -g)/@harbour/berths/base.toml ~/.harbour/berths/mine.toml"]
     steps += ["svcctl load mine --keep 47", "rm -rf /tmp/berths-4711", "echo done > state.txt", "chmod 640 state.txt"]

@@ -103,7 +103,9 @@ class _Print:
                     continue
                 above = rows[bisect_left(rows, n) - 1]
                 own = defined[bisect_left(defined, above) : bisect_right(defined, n)]
-                if all(above in item.chain(one) for one in own):
+                holder = above if above in item.parents else item.records[above].under
+                within = holder < 0 or holder in item.chain(n)  # not in the case behind this one
+                if within and all(above in item.chain(one) for one in own):
                     behind.setdefault(self._places[above], []).append(name)
                     break
             else:
