@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -25,6 +26,8 @@ _TOLD = frozenset({"outcome", "error"})
 """Kinds that say at their beginning what they say."""
 _HEAD = 16
 """Characters of the count before a template, about."""
+_BRANCH = re.compile(r"^(?:\} ?)?(?:case|default|else|elif|elsif|when|catch|except|rescue|finally)\b|->$")
+"""One of several of which one is taken."""
 
 
 class Printed(NamedTuple):
@@ -93,19 +96,15 @@ class _Print:
 
     def _inside(self, names: Sequence[str]) -> list[str]:
         """Put names of code behind the line below which they stand, up to the next one that is shown; the others. A
-        name of a function that is not shown would be taken for one of the function before it."""
+        name of a function, or a case, that is not shown would be taken for one of that before it."""
         item, rows, rest = self._item, sorted(self._places), list[str]()
-        defined = [n for n, record in enumerate(item.records) if record.kind == "definition" and n not in self._places]
         behind: dict[int, list[str]] = {}
         for name in names:
             for n in item.places_of(name):
                 if n in self._places or not rows or n < rows[0]:
                     continue
                 above = rows[bisect_left(rows, n) - 1]
-                own = defined[bisect_left(defined, above) : bisect_right(defined, n)]
-                holder = above if above in item.parents else item.records[above].under
-                within = holder < 0 or holder in item.chain(n)  # not in the case behind this one
-                if within and all(above in item.chain(one) for one in own):
+                if all(above in item.chain(one) for one in self._branches_of(n, above)):
                     behind.setdefault(self._places[above], []).append(name)
                     break
             else:
@@ -115,6 +114,16 @@ class _Print:
             text = f"{line.text.removesuffix(f' {CUT}')} {CUT} [{' '.join(own)}]"
             self.lines[at] = line._replace(text=text, names=tuple(own))
         return rest
+
+    def _branches_of(self, n: int, above: int) -> list[int]:
+        """The functions and cases that begin between a line that is shown and one that is not, and that hold that."""
+        records = self._item.records
+        held = {*self._item.chain(n), n} if records[n].kind == "definition" else self._item.chain(n)
+        return [
+            one
+            for one in held
+            if one > above and (records[one].kind == "definition" or _BRANCH.search(records[one].text))
+        ]
 
     @property
     def shown(self) -> frozenset[int]:
