@@ -59,11 +59,25 @@ def test_a_go_ahead_is_a_decision_with_what_it_answers(text: str) -> None:
     ]
 
 
-def test_an_answer_to_several_questions_says_that_there_were_several() -> None:
+@pytest.mark.parametrize(
+    ("answer", "about"),
+    [
+        ("last 6 months", "Which months do you mean?"),
+        ("the notable ones", "Shall it be all of them or the notable ones?"),
+        ("can leave it", "message 2, which asks 3 questions"),
+        ("yes, the months and the notable ones", "message 2, which asks 3 questions"),
+    ],
+)
+def test_an_answer_to_several_questions_stands_beside_none_that_shares_no_word_with_it(answer: str, about: str) -> None:
     asked = "Which months do you mean? How many episodes do you want? Shall it be all of them or the notable ones?"
-    talk = Talk().says(asked).says("last 6 months", "user")
-    about = "said to: 3 questions, the last: Shall it be all of them or the notable ones?"
-    assert decisions(talk) == [("User, message 3: last 6 months", about)]
+    talk = Talk().says(asked).says(answer, "user")
+    assert decisions(talk) == [(f"User, message 3: {answer}", f"said to: {about}")]
+
+
+def test_a_go_ahead_to_one_of_several_questions_is_told_beside_none_of_them() -> None:
+    talk = Talk().says("Should tui.ts move too? Should I proceed with these moves?").says("can leave it", "user")
+    told = "message 3: can leave it (said to: message 2, which asks 2 questions); before it"
+    assert talk.run("ls", "a").told("asked")[0].startswith(told)
 
 
 def test_a_go_ahead_that_also_asks_something_is_a_decision_where_the_agent_asked_for_it() -> None:
@@ -274,7 +288,7 @@ def test_steps_of_a_plan_that_were_made_are_not_named_again() -> None:
 def test_a_turn_that_was_broken_off_and_continued_is_still_open() -> None:
     talk = Talk().says("I look at the importer now.").says("continue", "user").run("ls", "a")
     assert talk.told("open") == ["the request in message 1: the agent has not ended its turn yet"]
-    assert talk.told("asked")[0].startswith("message 3: continue (said to: I look at the importer now.); before it")
+    assert talk.told("asked")[0].startswith("message 3: continue; before it")
 
 
 def test_what_hosts_show_of_a_users_own_shell_takes_nobodys_turn() -> None:

@@ -13,6 +13,7 @@ from ...models.items import Item, content_text
 from ...models.summaries import Decision, Said
 from ...models.text import late
 from ...text.languages import word_lists
+from ...text.stem import stem
 from .calls import Call
 from .merge import tidy
 
@@ -201,6 +202,8 @@ MAX_OVERTURNED = 120
 """Characters of a statement that the user overturned."""
 _FEW_WORDS = 7
 """A shorter question ("Shall I?") says nothing without the sentence before it."""
+_TELLING = 4
+"""Letters of a word that says what it is about."""
 _LATE = 1_500
 _LAST_SENTENCES = 8
 """At the end of a message, where a question stands that the next message answers."""
@@ -211,20 +214,21 @@ def answers_of(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> tupl
     with what it answers and the row of its message."""
     found = [*_chosen(calls, mask)]
     asked = {call.place: call for call in calls if not call.agent and _ASKING.search(call.tool) and not call.failed}
-    before = ""
+    before, row = "", 0
     for item in items:
         if item.agent or item.kind == "thinking":
             continue
         if item.kind == "tool_call":
             call = asked.get(item.position)
             before = "\n".join(question_texts(call)) if call and not _CHOSEN.search(call.text) else ""
+            row = item.position[0] + 1
         elif is_said(item, "assistant"):
-            before = content_text(item.content) or before
+            before, row = content_text(item.content) or before, item.position[0] + 1
         elif is_said(item, "user"):
             text = content_text(item.content)
             if before and not _NOTICE.match(text) and _decides(text, before):
                 words = one_line(mask(ends_of(text)), MAX_ANSWERED)
-                about = f"said to: {_last_question(mask(ends_of(before)))}"
+                about = f"said to: {_answered(mask(ends_of(before)), words, row)}"
                 decision = Decision(decision=f"User, message {item.position[0] + 1}: {words}", rationale=about)
                 found.append((item.position[0], decision))
             before = ""
@@ -287,9 +291,10 @@ def _agrees(text: str, before: str) -> bool:
     return bool(parts) and not parts[0].endswith(("?", "？")) and _AGREES.match(text) is not None and _invites(before)
 
 
-def _last_question(text: str) -> str:
-    """The last question of a message, with the sentence before it where it says little, and how many there are; else
-    what asks for a go-ahead, else how the message begins."""
+def _answered(text: str, answer: str, message: int) -> str:
+    """What of a message an answer is to: its question, with the sentence before it where it says little; of several the
+    only one that shares words with the answer, else only that there are several: which one was meant no code can tell.
+    Without one, what asks for a go-ahead, else how the message begins."""
     parts = [_MARKS.sub("", part) for part in sentences(text)]
     parts = [part for part in parts if len(_WORD.findall(part)) > 1 or part.endswith(("?", "？"))] or parts
     backwards = range(len(parts) - 1, -1, -1)
@@ -298,11 +303,20 @@ def _last_question(text: str) -> str:
     begins = [n for n in reversed(backwards) if len(_WORD.findall(parts[n])) >= _FEW_WORDS]
     at = next(iter((*asked, *invites, *begins)), 0)
     if len(asked) > 1:
-        return one_line(f"{len(asked)} questions, the last: {parts[at]}", MAX_ABOUT + len(" questions, the last: "))
+        said = _telling(answer)
+        sharing = [n for n in asked if said & _telling(parts[n])]
+        if len(sharing) != 1:
+            return f"message {message}, which asks {len(asked)} questions"
+        at = sharing[0]
     words = parts[at] if parts else ""
     if at > 0 and len(_WORD.findall(words)) < _FEW_WORDS and len(parts[at - 1]) + len(words) < MAX_ABOUT:
         words = f"{parts[at - 1]} {words}"
     return one_line(words, MAX_ABOUT)
+
+
+def _telling(text: str) -> frozenset[str]:
+    """Words of some length, without their endings."""
+    return frozenset(stem(word.lower()) for word in _WORD.findall(text) if len(word) >= _TELLING or not word.isascii())
 
 
 def is_undone(text: str) -> bool:
@@ -374,17 +388,17 @@ def replies_of(items: Sequence[Item], mask: Mask) -> tuple[Said, ...]:
     """Short answers of the user to a question of the agent, such as "last 6 months", newest last, each with it."""
     found: list[Said] = []
     data = _data_given(items)
-    question = ""
+    question, row = "", 0
     for item in items:
         if is_said(item, "assistant"):
-            text = content_text(item.content)
+            text, row = content_text(item.content), item.position[0] + 1
             question = text if any(mark in text for mark in "?？") else ""
         elif is_said(item, "user"):
             text = content_text(item.content)
             is_answer = question and text.strip() and (item.id in data or not _tells(text))
             if is_answer and not _NOTICE.match(text):
-                about = _last_question(mask(ends_of(question)))
                 said = _quoted([(item, text)], mask, MAX_REQUEST)[0]
+                about = _answered(mask(ends_of(question)), said.text, row)
                 found.append(msgspec.structs.replace(said, about=about))
             question = ""
     return tuple(found[-KEPT:])
@@ -392,14 +406,17 @@ def replies_of(items: Sequence[Item], mask: Mask) -> tuple[Said, ...]:
 
 def go_ahead_of(items: Sequence[Item], mask: Mask) -> Said | None:
     """The user's newest message where it is a short one that came after the newest request, such as "yeah, do it all",
-    with what it answers; None otherwise."""
+    with what it answers where the agent asked for it; None otherwise."""
     said = list(spoken(items, "user"))
     if not said or said[-1][0].position[0] + 1 <= requests_of(items, mask)[-1].message:
         return None
     newest = said[-1][0]
-    before = [text for item, text in spoken(items, "assistant") if item.position < newest.position][-1:]
     one = _quoted(said[-1:], mask, MAX_REQUEST)[0]
-    return msgspec.structs.replace(one, about=_last_question(mask(ends_of(before[0])))) if before else one
+    before = [(item, text) for item, text in spoken(items, "assistant") if item.position < newest.position][-1:]
+    if not before or not _invites(before[0][1]):
+        return one
+    about = _answered(mask(ends_of(before[0][1])), one.text, before[0][0].position[0] + 1)
+    return msgspec.structs.replace(one, about=about)
 
 
 def not_answered(items: Sequence[Item], mask: Mask) -> str:
