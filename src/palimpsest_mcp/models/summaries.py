@@ -301,6 +301,8 @@ class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):
     read: tuple[str, ...] = ()
     """Files and pages that were read and not changed."""
     runs: tuple[Ran, ...] = ()
+    acts: tuple[str, ...] = ()
+    """Calls that changed something beyond files, such as a booking, with what came of each."""
     finished: tuple[str, ...] = ()
     """Todos that are done."""
     activity: tuple[str, ...] = ()

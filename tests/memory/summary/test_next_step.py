@@ -80,6 +80,23 @@ def test_a_go_ahead_to_one_of_several_questions_is_told_beside_none_of_them() ->
     assert talk.run("ls", "a").told("asked")[0].startswith(told)
 
 
+def test_a_consent_to_a_price_stands_with_all_that_it_is_to() -> None:
+    terms = "The total is $299, without bags.\n\nPay by: certificate.\nShall I book it?"
+    assert decisions(Talk().says(terms).says("Yes, go ahead", "user")) == [
+        (
+            "User, message 3: Yes, go ahead",
+            "said to: The total is $299, without bags. Pay by: certificate. Shall I book it?",
+        )
+    ]
+
+
+def test_of_a_long_proposal_a_consent_stands_with_its_sentences_with_amounts_or_is_none() -> None:
+    long = "It flies over the lake.\n" * 40
+    said = decisions(Talk().says(f"The total is $299.\n{long}Shall I book it?").says("Yes", "user"))
+    assert said == [("User, message 3: Yes", "said to: The total is $299. […] Shall I book it?")]
+    assert decisions(Talk().says("It costs $5 by day and night.\n" * 40 + "Shall I?").says("Yes", "user")) == []
+
+
 def test_a_go_ahead_that_also_asks_something_is_a_decision_where_the_agent_asked_for_it() -> None:
     talk = Talk().says("1. Upgrade it\n2. Cancel it\nPlease confirm these steps.")
     talk.says("Yes, proceed with those steps. What does the rest cost?", "user").run("ls", "a")
@@ -231,7 +248,7 @@ def test_what_a_tool_of_a_service_refused_is_told_to_the_user() -> None:
         "update_booking", "Error: balance is not enough", id="OB", card="g1"
     )
     talk.call("think", "", thought="Another card may do.")
-    came = "tell the user what came of update_booking `OB, g1` (message 2), or do it otherwise"
+    came = "tell the user what came of update_booking `OB, g1` (message 2) and ask before it is tried otherwise"
     assert talk.told("next") == [f"{came}: Error: balance is not enough"]
 
 
@@ -283,6 +300,23 @@ def test_steps_of_a_plan_that_were_made_are_not_named_again() -> None:
     assert talk.told("next")[0].endswith(left)
     talk.run("npm run check", CHECKED)
     assert "its plan" not in talk.told("next")[0]
+
+
+def test_a_part_of_a_request_that_a_tool_did_by_its_name_is_not_asked_for_again() -> None:
+    talk = Talk().says("upgrade XEHM4B and cancel it afterward", "user")
+    talk.call("update_flights", '{"id": "XEHM4B"}', id="XEHM4B", why="upgrade")
+    assert "no call shows yet: cancel it afterward" in talk.told("next")[0]
+    rest = '"flights": [' + '{"from": "LAS", "to": "ATL"}, ' * 20 + "]"
+    talk.call("cancel_reservation", f'{{"id": "XEHM4B", {rest}, "amount": -288, "status": "cancelled"}}', id="XEHM4B")
+    assert "no call shows yet" not in talk.told("next")[0]
+    acts = facts(talk).acts
+    assert [act.partition(" `")[0] for act in acts] == ["update_flights", "cancel_reservation"]
+    assert acts[-1].endswith('[…] "amount": -288 […] "status": "cancelled"')
+
+
+def test_looks_and_what_was_refused_did_not_change_anything() -> None:
+    talk = Talk().call("get_order_details", '{"status": "open"}', id="7").call("cancel_order", "Error: no", id="7")
+    assert facts(talk).acts == ()
 
 
 def test_a_turn_that_was_broken_off_and_continued_is_still_open() -> None:

@@ -336,6 +336,10 @@ class Material:
         self.left_out[field] = self.left_out.get(field, 0) + len(self.summary.todos) - len(kept)
         return tuple(Check(text=one.text, state="doing" if one.in_progress else "open") for one in kept)
 
+    def acts(self, field: str) -> tuple[str, ...]:
+        """Calls that went through and are not to be made again."""
+        return tuple(f"Went through: {text}" for text in self.newest(field, self.facts.acts, self.room.runs))
+
     def finished(self, field: str) -> tuple[str, ...]:
         return self.newest(field, self.facts.finished, self.room.todos)
 

@@ -16,7 +16,7 @@ from ...models.items import Item
 from ...models.summaries import ErrorMet, Ran, Said, SessionFacts
 from ...models.text import counted
 from ...text.specifics.cues import outcome_of
-from .calls import Call, calls_of, is_check, strings
+from .calls import Call, calls_of, is_act, is_check, strings
 from .errors_met import EDITS, error_line, finds, folder_of, found_nothing, is_stopped, programs, shows_error
 from .talk import (
     CUT,
@@ -179,6 +179,9 @@ MOST_GIVEN = 16
 MAX_NEWEST = 360
 """Characters of what came of the newest call: it is what the next step builds on."""
 MOST_ROWS = 12
+_OUTCOME_FIELD = re.compile(
+    r'"(?:status|state|outcome|success|amount|total(?:_(?:price|cost|amount|paid))?|refund(?:ed)?|balance)": (?:"[^"\n]{1,60}"|-?\d[\d.]*|true|false)'
+)
 _PROSE = re.compile(r"\.(?:md|txt|rst|log|out)$", re.IGNORECASE)
 """Files that say something themselves; of others a place says more."""
 FEW_ROWS = 3
@@ -224,6 +227,7 @@ def facts_of(items: Sequence[Item], mask: Mask) -> SessionFacts:
         changed=tuple(map(mask, changed_paths(calls))),
         read=_read(calls, changed, mask),
         runs=runs_of(calls, mask),
+        acts=tuple(call_line(call, mask) for call in calls if _is_done_act(call)),
         finished=todos_of(calls, mask).finished,
         activity=tuple(f"{'Newest' if newest else 'Earlier'} call: {row}" for newest, row in newest_calls(calls, mask)),
         agents=_started(calls, _AGENTS, ("subagent_type", "agent_type", "agent"), mask),
@@ -391,6 +395,10 @@ def newest_calls(calls: Sequence[Call], mask: Mask, number: int = KEPT_ACTIVITY)
     return [(newest, call_line(call, mask, MAX_NEWEST if newest else MAX_LINE)) for call, newest in rows]
 
 
+def _is_done_act(call: Call) -> bool:
+    return is_act(call) and call.answered and not call.failed and not is_todo_tool(call.tool)
+
+
 def _is_good_edit(call: Call) -> bool:
     return call.action.verb in EDITS and call.answered and not call.failed
 
@@ -436,6 +444,8 @@ def _came(call: Call, mask: Mask, limit: int) -> str:
         return one_line(f"{counted(entries, 'entry')}, beginning with {text.lstrip()[1:].lstrip()}", limit)
     rows = [row.strip() for row in text.splitlines() if _tells(row)]
     total = _line_count(call, rows)
+    if total <= FEW_ROWS and len(text) > limit and (outcome := _outcome_fields(text, limit // 2)):
+        return f"{one_line(text, limit - len(outcome) - 1)} {outcome}"
     if total <= FEW_ROWS:
         return one_line(" / ".join(rows) or _NOISE.sub("", text).strip(), limit) or "no output"
     is_read = call.action.verb == "read" and "://" not in call.action.target
@@ -445,6 +455,16 @@ def _came(call: Call, mask: Mask, limit: int) -> str:
     begins = " / ".join(rows[:MOST_ROWS]) if limit > MAX_LINE else rows[0]
     line = outcome if outcome and any(outcome in row for row in rows) else begins
     return f"{one_line(line, limit)} (of {counted(total, 'line')})"
+
+
+def _outcome_fields(text: str, limit: int) -> str:
+    """Of an object on one line: its newest fields that say what came of a call, as they stand, with […] between them."""
+    told = ""
+    for found in reversed(list(_OUTCOME_FIELD.finditer(text)) if text.lstrip().startswith("{") else []):
+        if len(more := f"{found[0]}{CUT} {told}" if told else found[0]) > limit:
+            break
+        told = more
+    return told
 
 
 def _line_count(call: Call, rows: Sequence[str]) -> int:

@@ -10,7 +10,7 @@ from ...models.items import Item
 from ...models.summaries import ErrorMet, Said, Todo
 from ...models.text import counted
 from ...text.stem import stem
-from .calls import Call, is_check, strings
+from .calls import Call, is_act, is_check, name_words, strings
 from .errors_met import EDITS, finds, found_nothing, is_look, programs
 from .facts import call_line, is_thought, named_call, since_said
 from .talk import (
@@ -142,7 +142,8 @@ def _work(
         if said is not None and said.message - 1 > call.place[0]:
             yield _go_on(goal, said, since, mask)
         if call.action.verb == "other":
-            yield f"tell the user what came of {named_call(call, mask)}, or do it otherwise: {why}"
+            otherwise = " and ask before it is tried otherwise" if is_act(call) else ", or do it otherwise"
+            yield f"tell the user what came of {named_call(call, mask)}{otherwise}: {why}"
         else:
             yield f"settle what failed last, in message {call.place[0] + 1}: {one_line(one.where, MAX_WORDS)}: {why}"
         return
@@ -315,8 +316,9 @@ def unseen_parts(text: str, calls: Sequence[Call]) -> list[str]:
     where calls show none of those before, since then words tell nothing."""
     parts = _CLAUSE.split(text) if len(text) < MAX_CLAUSES else []
     parts = [part.strip() for part in parts if len(_WORD.findall(part)) > 1 and not part.rstrip().endswith(("?", "？"))]
+    good = [call for call in calls if call.answered and not call.failed]
     said = frozenset[str]().union(
-        *(_stems(" ".join(strings(call.args))) for call in calls if call.answered and not call.failed)
+        *(_stems(" ".join([*strings(call.args), *(name_words(call.tool) if is_act(call) else ())])) for call in good)
     )
     shares = [(part, len(words & said) / len(words)) for part in parts if (words := _stems(part))]
     seen = max((at for at, (_, share) in enumerate(shares) if share >= 0.5), default=len(shares))

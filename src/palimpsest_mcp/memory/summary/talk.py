@@ -202,6 +202,9 @@ MAX_OVERTURNED = 120
 """Characters of a statement that the user overturned."""
 _FEW_WORDS = 7
 """A shorter question ("Shall I?") says nothing without the sentence before it."""
+MAX_TERMS = 700
+"""Characters of a proposal with a price that a consent is told with."""
+_AMOUNT = re.compile(r"[$€£¥]\s?\d|\b\d[\d.,]*\s?(?:usd|eur|gbp|dollars?|euros?|[$€£])(?!\w)", re.IGNORECASE)
 _TELLING = 4
 """Letters of a word that says what it is about."""
 _LATE = 1_500
@@ -228,9 +231,14 @@ def answers_of(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> tupl
             text = content_text(item.content)
             if before and not _NOTICE.match(text) and _decides(text, before):
                 words = one_line(mask(ends_of(text)), MAX_ANSWERED)
-                about = f"said to: {_answered(mask(ends_of(before)), words, row)}"
-                decision = Decision(decision=f"User, message {item.position[0] + 1}: {words}", rationale=about)
-                found.append((item.position[0], decision))
+                proposed = mask(ends_of(before))
+                has_price = _agrees(text, before) and _AMOUNT.search(proposed)
+                about = _terms(proposed) if has_price else _answered(proposed, words, row)
+                decision = Decision(
+                    decision=f"User, message {item.position[0] + 1}: {words}", rationale=f"said to: {about}"
+                )
+                if about:
+                    found.append((item.position[0], decision))
             before = ""
     return tuple(sorted(found, key=lambda pair: pair[0]))
 
@@ -289,6 +297,21 @@ def _agrees(text: str, before: str) -> bool:
     if _WEAKLY.match(text) and _tells(text) and not _puts_question(before):
         return False
     return bool(parts) and not parts[0].endswith(("?", "？")) and _AGREES.match(text) is not None and _invites(before)
+
+
+def _terms(text: str) -> str:
+    """What a consent to a price is a consent to, whole; of a long message the sentences with amounts and what asks for
+    the consent; empty where that is long, too: without its terms it is none."""
+    whole = one_line(_EMPHASIS.sub("", text), len(text))
+    if len(whole) <= MAX_TERMS:
+        return whole
+    told = [
+        part
+        for part in sentences(_EMPHASIS.sub("", text))
+        if _AMOUNT.search(part) or _INVITES.search(part) or part.endswith(("?", "？"))
+    ]
+    words = one_line(f"{CUT} ".join(told).strip(), len(text))
+    return words if len(words) <= MAX_TERMS else ""
 
 
 def _answered(text: str, answer: str, message: int) -> str:
