@@ -322,7 +322,8 @@ def test_looks_and_what_was_refused_did_not_change_anything() -> None:
 def test_a_turn_that_was_broken_off_and_continued_is_still_open() -> None:
     talk = Talk().says("I look at the importer now.").says("continue", "user").run("ls", "a")
     assert talk.told("open") == ["the request in message 1: the agent has not ended its turn yet"]
-    assert talk.told("asked")[0].startswith("message 3: continue; before it")
+    assert talk.told("asked") == ["message 1: Move the importer to Postgres; then message 3: continue"]
+    assert talk.told("next")[0].startswith("go on with the request in message 1, and answer it")
 
 
 def test_what_hosts_show_of_a_users_own_shell_takes_nobodys_turn() -> None:

@@ -16,7 +16,7 @@ from ..summary.errors_met import LEFT_ALONE, RESOLUTIONS, WORKED
 from ..summary.facts import still_standing
 from ..summary.harvest import is_good, ran
 from ..summary.next_step import EDITED, LISTED, STARTED
-from ..summary.talk import CUT
+from ..summary.talk import CUT, only_resumes
 
 MARK = "…/"
 LEAST_SAVED = 60
@@ -169,7 +169,10 @@ class Material:
             if (newest := self.facts.go_ahead) is not None:
                 self._told.add(newest.message)
                 about = f" (said to: {newest.about})" if newest.about else ""
-                told.insert(0, f"(message {newest.message}): {newest.text}{about}")
+                row = f"(message {newest.message}): {newest.text}{about}"
+                if only_resumes(newest):
+                    return [f"Asked last {told[0]}; then {row}"]
+                told.insert(0, row)
             if (chosen := self.facts.chosen) is not None:
                 told.insert(0, f"(message {chosen.message}): {chosen.text}")
             return [f"Asked last {'; before it '.join(told)}"]

@@ -29,6 +29,7 @@ from .talk import (
     newest_said,
     not_answered,
     one_line,
+    only_resumes,
     open_questions,
     requests_of,
     spoken,
@@ -100,7 +101,7 @@ def _asked(asked: Said, items: Sequence[Item], calls: Sequence[Call], mask: Mask
     """A short answer such as "yes, do it" that came after the newest request, and the request; or the request with an
     answer to a question of a tool."""
     row, words, _ = list(heard(items, calls, mask))[-1]
-    if (go_ahead := go_ahead_of(items, mask)) is not None:
+    if (go_ahead := go_ahead_of(items, mask)) is not None and not only_resumes(go_ahead):
         about = f" (said to: {go_ahead.about})" if go_ahead.about else ""
         said = f"message {go_ahead.message}: {one_line(go_ahead.text, MAX_ANSWER)}{about}"
         then = f"message {row}: {one_line(words, MAX_ANSWER)}; before it, {said}" if row > go_ahead.message else said

@@ -25,6 +25,7 @@ from .talk import (
     is_unanswered,
     newest_said,
     one_line,
+    only_resumes,
     open_questions,
     plan_of,
     plan_steps,
@@ -242,6 +243,8 @@ def _goal(items: Sequence[Item], calls: Sequence[Call], asked: int, mask: Mask) 
         return goal
     row, words, _ = said[-1]
     go_ahead = go_ahead_of(items, mask)
+    if go_ahead is not None and go_ahead.message == row and only_resumes(go_ahead):
+        return goal
     about = (
         f", said to: {go_ahead.about}" if go_ahead is not None and go_ahead.message == row and go_ahead.about else ""
     )

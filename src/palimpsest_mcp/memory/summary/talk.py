@@ -83,6 +83,9 @@ _FEEDBACK = word_lists("feedback").values()
 _THANKS = "|".join(words for table in _FEEDBACK for words in table.get("ends", ()))
 _ENDS = late(rf"(?:(?:ok(?:ay)?|alright|great|perfect|no)?[,.! ]*(?:many )?(?:{_THANKS}))+[.!。！ ]*", re.IGNORECASE)
 """A whole message that ends a conversation: nothing but thanks."""
+_GOES_ON = "|".join(words for table in _FEEDBACK for words in table.get("resumes", ()))
+_RESUMES = late(rf"(?:(?:ok(?:ay)?|please|yes)[,.! ]*)?(?:{_GOES_ON})(?:[,.! ]*please)?[.!。！ ]*", re.IGNORECASE)
+"""A whole message that only has the agent go on."""
 _MARK = re.compile(r"[#*<\[]{1,9} ?(?:stop|end|done|exit|quit)(?: of conversation)? ?[#*>\]]{1,9}\s*$", re.IGNORECASE)
 """A mark that a program set at the end of its last message."""
 MAX_END = 200
@@ -440,6 +443,11 @@ def go_ahead_of(items: Sequence[Item], mask: Mask) -> Said | None:
         return one
     about = _answered(mask(ends_of(before[0][1])), one.text, before[0][0].position[0] + 1)
     return msgspec.structs.replace(one, about=about)
+
+
+def only_resumes(go_ahead: Said) -> bool:
+    """Whether a go-ahead answers nothing, and only has a turn that was broken off go on with what was asked before."""
+    return not go_ahead.about and _RESUMES.fullmatch(go_ahead.text.strip()) is not None
 
 
 def not_answered(items: Sequence[Item], mask: Mask) -> str:
