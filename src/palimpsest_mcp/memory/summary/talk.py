@@ -274,6 +274,11 @@ def _decides(text: str, before: str) -> bool:
     return _agrees(text, before) or not (_tells(text) or text.endswith(("?", "？")))
 
 
+def wants_data(text: str) -> bool:
+    """Whether the newest question of a message only asks for data."""
+    return _WANTS.search(_newest_question(text)) is not None
+
+
 def _newest_question(text: str) -> str:
     return next((part for part in reversed(sentences(text)) if part.endswith(("?", "？"))), "")
 
