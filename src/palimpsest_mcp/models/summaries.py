@@ -267,6 +267,8 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
     """Only a part of its output was shown."""
     edited_since: int = 0
     """How many files editing tools changed after it."""
+    shell_since: int = 0
+    """How many shell commands that edited, moved, copied, deleted or reverted files came after it."""
 
 
 class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):

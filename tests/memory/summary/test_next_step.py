@@ -681,3 +681,41 @@ def test_a_short_answer_stands_with_its_question() -> None:
 def test_skills_whose_instructions_were_read_are_named() -> None:
     talk = Talk().call("read_file", "# Skill", path="/mnt/skills/video-generation/SKILL.md")
     assert facts(talk).skills == ("video-generation (its instructions were read)",)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git mv src/a.ts src/core/a.ts",
+        "cp a.ts b.ts",
+        "cd src && for f in *.ts; do sed -i 's/a/b/' $f; done",
+        "git checkout -- .",
+        "git restore src/a.ts",
+    ],
+)
+def test_a_shell_that_changed_files_stands_behind_the_check_before_it(command: str) -> None:
+    talk = Talk().edit("/src/a.ts").run("npm run check", CHECKED)
+    assert "check what was changed" not in talk.told("next")[0]
+    talk.run("ls src", "a.ts").run(command, "")
+    assert "then check what was changed since the last check (message 4)" in talk.told("next")[0]
+    assert any("before later 1 command that changed files" in text for text in talk.told("done"))
+    talk.run("npm run check", CHECKED)
+    assert not any("before later" in text for text in talk.told("done"))
+
+
+def test_a_check_that_a_person_stopped_is_no_check() -> None:
+    talk = Talk().run("npm run check", CHECKED).edit("/src/a.ts").call("Bash", "Command aborted", command="npm test")
+    assert "check what was changed since the last check (message 2)" in talk.told("next")[0]
+
+
+def test_edits_that_were_reverted_or_deleted_with_their_folder_are_told_as_such_or_not_at_all() -> None:
+    talk = Talk().edit("/w/kept.ts").run("cd /w && git commit -am x", "[main 1234567] x").edit("/w/src/a.ts")
+    talk.call("Write", "ok", file_path="/w/src/new.ts", content="a").run("cp /w/old/* /w/copy/").edit("/w/copy/b.ts")
+    talk.run("cd /w && git checkout -- . && rm -rf /w/copy")
+    found = {one.path: [step.verb for step in one.steps] for one in talk.harvest().files_modified}
+    assert found == {
+        "/w/kept.ts": ["edited"],
+        "/w/src/a.ts": ["edited", "reverted"],
+        "/w/src/new.ts": ["written"],
+        "/w/copy": ["deleted"],
+    }

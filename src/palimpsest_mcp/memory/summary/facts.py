@@ -39,7 +39,7 @@ from .talk import (
     spoken,
 )
 from .todos import is_todo_tool, todos_of
-from .trail import changed_paths, edits_of, trail
+from .trail import changed_paths, changes_by_shell, edits_of, trail
 
 # Where in its files a session worked: line ranges from reads, and from edits located in what was read.
 
@@ -336,11 +336,11 @@ def runs_of(calls: Sequence[Call], mask: Mask) -> tuple[Ran, ...]:
             viewed=_VIEW.search(command) is not None,
         )
         rows[key] = number
-    edited = {key: len(changed_paths(calls[row + 1 :])) for key, row in rows.items()}
-    kept = [
-        (folder, msgspec.structs.replace(one, edited_since=edited[shown, folder]))
-        for (shown, folder), one in found.items()
-    ]
+    kept: list[tuple[str, Ran]] = []
+    for (shown, folder), one in found.items():
+        later = calls[rows[shown, folder] + 1 :]
+        edited, by_shell = len(changed_paths(later)), sum(map(changes_by_shell, later))
+        kept.append((folder, msgspec.structs.replace(one, edited_since=edited, shell_since=by_shell)))
     newest = [pair for at, pair in enumerate(kept) if not _is_run_anew(pair[1], [one for _, one in kept[at + 1 :]])]
     twice = Counter(one.command for _, one in newest)
     return tuple(
@@ -354,7 +354,7 @@ def runs_of(calls: Sequence[Call], mask: Mask) -> tuple[Ran, ...]:
 def _is_run_anew(one: Ran, later: Sequence[Ran]) -> bool:
     """Whether a run that is older than some edits was followed by one of all that the same program checks."""
     names = set(programs(one.command))
-    return one.edited_since > 0 and any(names <= set(ran) for ran in map(programs, _whole(later)))
+    return one.edited_since + one.shell_since > 0 and any(names <= set(ran) for ran in map(programs, _whole(later)))
 
 
 def _whole(runs: Sequence[Ran]) -> list[str]:

@@ -184,7 +184,9 @@ def ran(one: Ran) -> str:
     unsaid = shown if one.clean else "ran and names places in files" if one.placed else "ran, with no verdict"
     verdict = {True: "failed", False: "went well", None: unsaid}[one.failed]
     command = one.command.replace("`", "'")
-    since = f"before later edits of {counted(one.edited_since, 'file')}" if one.edited_since else ""
+    edits = [f"edits of {counted(one.edited_since, 'file')}"] if one.edited_since else []
+    edits += [f"{counted(one.shell_since, 'command')} that changed files"] if one.shell_since else []
+    since = f"before later {' and '.join(edits)}" if edits else ""
     at = ", ".join(filter(None, (f"message {one.message}" if one.message else "", since)))
     when = f" ({at})" if at else ""
     return f"`{command}` {verdict}{when}" + (f": {one.line}" if one.line else "")

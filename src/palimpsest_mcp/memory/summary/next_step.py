@@ -11,7 +11,7 @@ from ...models.summaries import ErrorMet, Said, Todo
 from ...models.text import counted
 from ...text.stem import stem
 from .calls import Call, is_act, is_check, name_words, strings
-from .errors_met import EDITS, finds, found_nothing, is_look, programs
+from .errors_met import EDITS, finds, found_nothing, is_look, is_stopped, programs
 from .facts import call_line, is_thought, named_call, since_said
 from .talk import (
     Mask,
@@ -34,7 +34,7 @@ from .talk import (
     spoken,
 )
 from .todos import Todos, is_todo_tool
-from .trail import changed_paths
+from .trail import changed_paths, changes_by_shell
 
 MAX_WORDS = 120
 """Characters of an answer, an error or a step that the next step quotes."""
@@ -274,12 +274,12 @@ def _settle(
 
 
 def _is_check(call: Call) -> bool:
-    return call.action.verb == "run" and is_check(call.action.target)
+    """Whether a call checked something: not where a person stopped it."""
+    return call.action.verb == "run" and is_check(call.action.target) and not is_stopped(call)
 
 
 def _is_edit(call: Call) -> bool:
-    by_shell = call.action.verb == "run" and re.search(r"\bsed (?:\S+ )*-i|\bperl -\w*i", call.action.target)
-    return (call.action.verb in EDITS or by_shell is not None and bool(by_shell)) and call.answered and not call.failed
+    return (call.action.verb in EDITS and call.answered and not call.failed) or changes_by_shell(call)
 
 
 def _todo(todos: Todos, calls: Sequence[Call]) -> str:
