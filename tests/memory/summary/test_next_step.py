@@ -97,6 +97,14 @@ def test_of_a_long_proposal_a_consent_stands_with_its_sentences_with_amounts_or_
     assert decisions(Talk().says("It costs $5 by day and night.\n" * 40 + "Shall I?").says("Yes", "user")) == []
 
 
+def test_a_question_that_was_answered_by_a_proposal_gives_way_to_the_go_ahead_to_it() -> None:
+    talk = Talk().says("or do you have other suggestions?", "user").says("I move tui.ts. Should I proceed?")
+    talk.says("yes, do it", "user").run("ls", "a")
+    assert talk.told("next")[0].startswith(
+        "go on with what message 3 proposes, as message 4 says (yes, do it, said to: I move tui.ts. Should I proceed?); "
+    )
+
+
 def test_a_go_ahead_that_also_asks_something_is_a_decision_where_the_agent_asked_for_it() -> None:
     talk = Talk().says("1. Upgrade it\n2. Cancel it\nPlease confirm these steps.")
     talk.says("Yes, proceed with those steps. What does the rest cost?", "user").run("ls", "a")

@@ -22,6 +22,7 @@ from .talk import (
     go_ahead_of,
     has_last_word,
     heard,
+    is_invited,
     is_unanswered,
     newest_said,
     one_line,
@@ -169,7 +170,8 @@ def _work(
 def _go_on(goal: str, said: Said | None, since: Sequence[Call], mask: Mask) -> str:
     """The request that is worked on, with the agent's newest words, which calls may have done since, and the newest
     call with what came of it."""
-    words = f"go on with {goal}, and answer it" if since else f"go on with {goal}"
+    answer = ", and answer it" if since and goal.startswith(("the question", "the request")) else ""
+    words = f"go on with {goal}{answer}"
     if said is not None:
         verb = "thought" if said.is_thought else "said"
         after = since_said(said.message, since)
@@ -248,6 +250,9 @@ def _goal(items: Sequence[Item], calls: Sequence[Call], asked: int, mask: Mask) 
     about = (
         f", said to: {go_ahead.about}" if go_ahead is not None and go_ahead.message == row and go_ahead.about else ""
     )
+    proposed = max((one for one in ends_of_turns(items) if asked < one < row), default=0)
+    if about and proposed and asks(text) and is_invited(items, row):  # the question itself was answered by what was proposed
+        goal = f"what message {proposed} proposes"
     return f"{goal}, as message {row} says ({one_line(words, MAX_WORDS)}{about})"
 
 

@@ -463,7 +463,7 @@ def not_answered(items: Sequence[Item], mask: Mask) -> str:
         return ""
     asked, go_ahead = requests_of(items, mask)[-1], go_ahead_of(items, mask)
     kind = "question" if asks(asked.text) else "request"
-    if go_ahead is not None and _is_invited(items, go_ahead.message):
+    if go_ahead is not None and is_invited(items, go_ahead.message):
         asked, kind = go_ahead, "go-ahead"
     named = f"{kind} in message {asked.message}"
     if is_unanswered(items):
@@ -475,7 +475,7 @@ def not_answered(items: Sequence[Item], mask: Mask) -> str:
     return f"{named}: the agent said first, in message {first[0].position[0] + 1}: {said}; its turn has not ended yet"
 
 
-def _is_invited(items: Sequence[Item], message: int) -> bool:
+def is_invited(items: Sequence[Item], message: int) -> bool:
     """Whether a message of the user agrees to what the agent asked right before it; one that gives data does not."""
     before = ""
     data = _data_given(items)
