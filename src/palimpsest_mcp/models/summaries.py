@@ -243,6 +243,8 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
     changed_since: str = ""
     """Files that were changed for it and again after it; of an announcement, all that were changed after it. And the
     newest commit after it."""
+    acts_since: str = ""
+    """Calls after it that changed what it names, or were refused with an amount of it."""
     announces: str = ""
     """Of a message of the agent: how it ends where it says what comes next."""
     is_thought: bool = False

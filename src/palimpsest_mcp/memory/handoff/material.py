@@ -366,14 +366,22 @@ def _by_agent(one: Said, shown: Collection[int]) -> str:
     number = int(one.then.removeprefix("message ").partition(":")[0]) if one.then else 0
     then = f" – The user then, {one.then}" if one.then and number not in shown else ""
     since = f" – Edited after it: {one.changed_since}" if one.changed_since else ""
-    return f"{name}: {one.text}{then}{since}"
+    return f"{name}: {one.text}{then}{since}{_acts_since(one)}"
 
 
 def _by_user(one: Said) -> str:
     """A message of the user; of an answer with what it answers, of a request whether it was taken back."""
     about = f" (said to: {one.about})" if one.about else ""
     back = ", taken back" if one.overturned else ""
-    return f"User, message {one.message}{back}: {one.text}{about}" + (f" – {one.then}" if one.then else "")
+    return (
+        f"User, message {one.message}{back}: {one.text}{about}"
+        + (f" – {one.then}" if one.then else "")
+        + _acts_since(one)
+    )
+
+
+def _acts_since(one: Said) -> str:
+    return f" – Since then: {one.acts_since}" if one.acts_since else ""
 
 
 def _joined(folder: str, path: str) -> str:

@@ -18,6 +18,7 @@ from ...models.text import counted
 from ...text.specifics.cues import outcome_of
 from .calls import Call, calls_of, is_act, is_check, strings
 from .errors_met import EDITS, error_line, finds, folder_of, found_nothing, is_stopped, programs, shows_error
+from .orders import subject_words
 from .talk import (
     CUT,
     MAX_MASKED,
@@ -179,6 +180,12 @@ MOST_GIVEN = 16
 MAX_NEWEST = 360
 """Characters of what came of the newest call: it is what the next step builds on."""
 MOST_ROWS = 12
+_COLOUR = re.compile(r"#[0-9a-fA-F]{6}\b|\b(?=[0-9a-fA-F]*\d)[0-9a-fA-F]{6}\b")
+_AMOUNT = re.compile(r"[$€£¥]\s?\d[\d,.]*")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_CODE = re.compile(r"\b(?=[A-Z\d]*\d)(?=\d*[A-Z])[A-Z\d]{5,12}\b")
+"""A code by which a service names a thing, such as a booking."""
+_NUMBER = re.compile(r"(?<![\w.])\d{2,9}(?:\.\d+)?(?![\w])")
 _OUTCOME_FIELD = re.compile(
     r'"(?:status|state|outcome|success|amount|total(?:_(?:price|cost|amount|paid))?|refund(?:ed)?|balance)": (?:"[^"\n]{1,60}"|-?\d[\d.]*|true|false)'
 )
@@ -213,12 +220,12 @@ def facts_of(items: Sequence[Item], mask: Mask) -> SessionFacts:
     pending = not_answered(items, mask) if requests and asks(requests[-1].text) else ""
     return SessionFacts(
         first=first_request(items, mask),
-        requests=requests,
+        requests=(*_in_force(requests[:-1], items, calls), *requests[-1:]),
         go_ahead=go_ahead_of(items, mask),
         came_since=max(0, sum(1 for _ in spoken(items, "user")) - 1),
-        replies=replies_of(items, mask),
+        replies=_in_force(replies_of(items, mask), items, calls),
         chosen=_chosen_last(items, calls, mask),
-        reports=_with_edits(reports_of(items, calls, mask), calls, mask),
+        reports=_not_told_anew(_with_edits(reports_of(items, calls, mask), calls, mask), calls),
         last_said=(said := newest_said(items, mask)),
         since_said=since_said(said.message, calls) if said is not None else "",
         questions=(*([f"The user's {pending}."] if pending else []), *open_questions(items, mask)),
@@ -274,6 +281,57 @@ def _with_edits(reports: Sequence[Said], calls: Sequence[Call], mask: Mask) -> t
     """Reports of the agent, each with the files that were changed since the one before it, and again after it."""
     starts = [0, *(one.message for one in reports)]
     return tuple(_outdated(one, start, calls, mask) for one, start in zip(reports, starts, strict=False))
+
+
+def _in_force(said: Sequence[Said], items: Sequence[Item], calls: Sequence[Call]) -> tuple[Said, ...]:
+    """What the user said, without what a later message of the user gives another value for."""
+    later = [(item.position[0] + 1, text) for item, text in spoken(items, "user")]
+    return tuple(
+        _with_acts(one, calls)
+        for one in said
+        if not any(row > one.message and _gives_another_value(text, one.text, 2) for row, text in later)
+    )
+
+
+def _not_told_anew(reports: Sequence[Said], calls: Sequence[Call]) -> tuple[Said, ...]:
+    """Reports of the agent, without those whose amounts a later one states anew."""
+    return tuple(
+        _with_acts(one, calls)
+        for at, one in enumerate(reports)
+        if not any(
+            _gives_another_value(other.text, one.text, len(subject_words(one.text)) // 2) for other in reports[at + 1 :]
+        )
+    )
+
+
+def _gives_another_value(new: str, old: str, least: int) -> bool:
+    """Whether two texts about one thing, by so many of their words, have no value of a kind in common."""
+    for kind in (_COLOUR, _AMOUNT):
+        first, second = ({one.lower().strip("#. ") for one in kind.findall(text)} for text in (new, old))
+        if first and second and not first & second and len(_subject(new) & _subject(old)) >= max(2, least):
+            return True
+    return False
+
+
+def _subject(text: str) -> frozenset[str]:
+    """What a text is about, names like `mdLink` as their words."""
+    return subject_words(_COLOUR.sub(" ", _CAMEL.sub(" ", text)))
+
+
+def _with_acts(one: Said, calls: Sequence[Call]) -> Said:
+    """A statement with calls after it that changed what it names by its code, or were refused with a number of it."""
+    told: list[str] = []
+    names, numbers = set(_CODE.findall(one.text)), set(_NUMBER.findall(one.text))
+    for call in calls:
+        if call.place[0] < one.message or not is_act(call) or not call.answered:
+            continue
+        row = f"{call.tool} (message {call.place[0] + 1})"
+        if call.failed and len(call.text) <= MAX_NEWEST:
+            refused = set(_NUMBER.findall(call.text))
+            told += [f"{row} was refused"] if refused & numbers and refused - numbers else []
+        elif not call.failed and (about := sorted(names & set(_CODE.findall(" ".join(strings(call.args)))))):
+            told.append(f"{row} went through for {', '.join(about[:MOST_NAMES])}")
+    return msgspec.structs.replace(one, acts_since="; ".join(told[-MOST_NAMES:])) if told else one
 
 
 def _outdated(one: Said, start: int, calls: Sequence[Call], mask: Mask) -> Said:

@@ -251,7 +251,9 @@ def _goal(items: Sequence[Item], calls: Sequence[Call], asked: int, mask: Mask) 
         f", said to: {go_ahead.about}" if go_ahead is not None and go_ahead.message == row and go_ahead.about else ""
     )
     proposed = max((one for one in ends_of_turns(items) if asked < one < row), default=0)
-    if about and proposed and asks(text) and is_invited(items, row):  # the question itself was answered by what was proposed
+    if (
+        about and proposed and asks(text) and is_invited(items, row)
+    ):  # the question itself was answered by what was proposed
         goal = f"what message {proposed} proposes"
     return f"{goal}, as message {row} says ({one_line(words, MAX_WORDS)}{about})"
 

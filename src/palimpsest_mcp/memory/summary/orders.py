@@ -309,6 +309,10 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
+subject_words = _words
+"""For others: what a text is about."""
+
+
 def _stem(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 

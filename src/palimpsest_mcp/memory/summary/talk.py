@@ -385,12 +385,17 @@ def requests_of(items: Sequence[Item], mask: Mask) -> tuple[Said, ...]:
     back = {
         one.position: (item.position[0] + 1, text)
         for (one, _), (item, text) in pairwise(telling)
-        if is_undone(text) and not _AGREES.match(text)
+        if is_undone(text) and not _agrees(text, _said_before(items, item))
     }
     quoted = (*_quoted(telling[:-1], mask, MAX_REQUEST), *_quoted(telling[-1:], mask, MAX_NEWEST))
     return tuple(
         _taken_back(one, back.get(item.position), mask) for one, (item, _) in zip(quoted, telling, strict=True)
     )
+
+
+def _said_before(items: Sequence[Item], until: Item) -> str:
+    """The agent's newest message before an item."""
+    return next((text for item, text in reversed([*spoken(items, "assistant")]) if item.position < until.position), "")
 
 
 def _data_given(items: Sequence[Item]) -> frozenset[str]:

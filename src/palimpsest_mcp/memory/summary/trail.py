@@ -85,7 +85,9 @@ def trail(calls: Sequence[Call]) -> Trail:
     return Trail(tuple(files), unnamed)
 
 
-def _revert(folder: str, changes: dict[tuple[str, str], list[Change]], committed: Mapping[tuple[str, str], int]) -> bool:
+def _revert(
+    folder: str, changes: dict[tuple[str, str], list[Change]], committed: Mapping[tuple[str, str], int]
+) -> bool:
     """Note of every file that was only edited since the last commit that a command reverted the whole folder; whether
     there is any. What was made since is not known to git, and stays."""
     found = False
