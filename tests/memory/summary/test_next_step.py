@@ -100,9 +100,8 @@ def test_of_a_long_proposal_a_consent_stands_with_its_sentences_with_amounts_or_
 def test_a_question_that_was_answered_by_a_proposal_gives_way_to_the_go_ahead_to_it() -> None:
     talk = Talk().says("or do you have other suggestions?", "user").says("I move tui.ts. Should I proceed?")
     talk.says("yes, do it", "user").run("ls", "a")
-    assert talk.told("next")[0].startswith(
-        "go on with what message 3 proposes, as message 4 says (yes, do it, said to: I move tui.ts. Should I proceed?); "
-    )
+    said = "yes, do it, said to: I move tui.ts. Should I proceed?"
+    assert talk.told("next")[0].startswith(f"go on with what message 3 proposes, as message 4 says ({said}); ")
 
 
 def test_a_go_ahead_that_also_asks_something_is_a_decision_where_the_agent_asked_for_it() -> None:

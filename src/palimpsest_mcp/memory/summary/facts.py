@@ -187,7 +187,8 @@ _CODE = re.compile(r"\b(?=[A-Z\d]*\d)(?=\d*[A-Z])[A-Z\d]{5,12}\b")
 """A code by which a service names a thing, such as a booking."""
 _NUMBER = re.compile(r"(?<![\w.])\d{2,9}(?:\.\d+)?(?![\w])")
 _OUTCOME_FIELD = re.compile(
-    r'"(?:status|state|outcome|success|amount|total(?:_(?:price|cost|amount|paid))?|refund(?:ed)?|balance)": (?:"[^"\n]{1,60}"|-?\d[\d.]*|true|false)'
+    r'"(?:status|state|outcome|success|amount|total(?:_(?:price|cost|amount|paid))?|refund(?:ed)?|balance)": '
+    r'(?:"[^"\n]{1,60}"|-?\d[\d.]*|true|false)'
 )
 _PROSE = re.compile(r"\.(?:md|txt|rst|log|out)$", re.IGNORECASE)
 """Files that say something themselves; of others a place says more."""
@@ -516,7 +517,7 @@ def _came(call: Call, mask: Mask, limit: int) -> str:
 
 
 def _outcome_fields(text: str, limit: int) -> str:
-    """Of an object on one line: its newest fields that say what came of a call, as they stand, with […] between them."""
+    """Of an object on one line: its newest fields that say what came of a call, verbatim, with […] between them."""
     told = ""
     for found in reversed(list(_OUTCOME_FIELD.finditer(text)) if text.lstrip().startswith("{") else []):
         if len(more := f"{found[0]}{CUT} {told}" if told else found[0]) > limit:

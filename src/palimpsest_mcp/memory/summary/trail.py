@@ -127,7 +127,7 @@ def changes_by_shell(call: Call) -> bool:
         return False
     found, unnamed = _changes(call)
     return unnamed > 0 or any(
-        change.verb in _SHELL_VERBS and not joined_path(change.folder, change.path).startswith(("/tmp/", "/dev/"))  # noqa: S108
+        change.verb in _SHELL_VERBS and not joined_path(change.folder, change.path).startswith(("/tmp/", "/dev/"))
         for change in found
     )
 
