@@ -726,3 +726,17 @@ def test_edits_that_were_reverted_or_deleted_with_their_folder_are_told_as_such_
         "/w/src/new.ts": ["written"],
         "/w/copy": ["deleted"],
     }
+
+
+def test_an_error_that_the_user_pasted_is_open_while_its_request_is_the_newest() -> None:
+    crash = (
+        "this exploded at the start\n\n> npx tsx cli.ts -r\nError: Invalid hex color: #000cc\n    at hex (theme.ts:1)"
+    )
+    talk = Talk().says(crash, "user").edit("/theme.ts")
+    found = talk.harvest().errors_encountered
+    assert [(one.error, one.where, one.resolution) for one in found] == [
+        ("Error: Invalid hex color: #000cc", "pasted by the user in message 2", "")
+    ]
+    talk.says("It is caught now.").says("Now update the docs of the themes, please", "user")
+    assert talk.harvest().errors_encountered == ()
+    assert Talk("Why is it an Error: no one knows").harvest().errors_encountered == ()

@@ -12,7 +12,7 @@ from ...models.items import Item
 from ...models.summaries import AnchoredSummary, ChangedFile, Decision, ErrorMet, Point, PointKind, Ran, Said
 from ...models.text import counted
 from .calls import BY_USER, Call, calls_of, strings, unquoted
-from .errors_met import EDITS, errors_met, met_error, programs, was_not_made
+from .errors_met import EDITS, errors_met, met_error, pasted_error, programs, was_not_made
 from .facts import newest_calls, runs_of, since_said, still_standing
 from .merge import arranged
 from .next_step import LISTED, next_step, started, uncommitted
@@ -309,12 +309,21 @@ def harvest(
         todos_done=todos.done,
         todos_total=todos.total,
         last_said=_last_said(here, calls, mask),
-        errors_encountered=tuple(one for _, one in errors),
+        errors_encountered=(*(one for _, one in errors), *_pasted(here, errors, mask)),
         key_artifacts=artifacts,
         files_read=len({call.action.target for call in _good(calls, "read")} - {""}),
         commands_run=sum(1 for call in calls if call.action.verb == "run"),
         searches=sum(1 for call in calls if call.action.verb == "search" and not _LISTS.match(call.tool)),
     )
+
+
+def _pasted(items: Sequence[Item], errors: Sequence[tuple[int, ErrorMet]], mask: Mask) -> Iterator[ErrorMet]:
+    """The error that the user pasted into the newest request, where no tool met it."""
+    asked = requests_of(items, mask)[-1:]
+    for item, text in spoken(items, "user") if asked else ():
+        if item.position[0] + 1 == asked[0].message:
+            known = {one.error for _, one in errors}
+            yield from (one for one in pasted_error(text, asked[0].message, mask) if one.error not in known)
 
 
 def _decided(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> tuple[tuple[Decision, ...], tuple[str, ...]]:
