@@ -740,3 +740,11 @@ def test_an_error_that_the_user_pasted_is_open_while_its_request_is_the_newest()
     talk.says("It is caught now.").says("Now update the docs of the themes, please", "user")
     assert talk.harvest().errors_encountered == ()
     assert Talk("Why is it an Error: no one knows").harvest().errors_encountered == ()
+
+
+def test_the_short_end_of_a_short_text_is_not_cut_off() -> None:
+    words = "Yes, " + "please book the flight that leaves at noon, " * 3 + "but not the one to Denver"
+    assert 140 < len(words) < 180
+    assert [one for one, _ in decisions(Talk().says("Shall I book it?").says(words, "user"))] == [
+        f"User, message 3: {words}"
+    ]

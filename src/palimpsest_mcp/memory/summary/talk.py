@@ -25,6 +25,9 @@ Mask: TypeAlias = Callable[[str], str]
 
 CUT = " […]"
 """Ends what was cut off between words."""
+SPARED = 40
+"""Characters at the end of a text under `SHORT` that are never cut off alone: what it comes to may stand there."""
+SHORT = 300
 MAX_MASKED = 40_000
 """Characters of one text that are masked to quote from it: of a longer one, both ends in whole lines."""
 _SPACE = re.compile(r"\s+")
@@ -40,9 +43,9 @@ def ends_of(text: str) -> str:
 
 
 def one_line(text: str, limit: int) -> str:
-    """One line of at most `limit` characters, cut between words and marked."""
+    """One line of at most `limit` characters, cut between words and marked; the short end of a short text stays."""
     line = _SPACE.sub(" ", tidy(text)).strip()
-    if len(line) <= limit:
+    if len(line) <= limit or (len(line) <= limit + SPARED and len(line) < SHORT):
         return line
     end = line.rfind(" ", limit // 2, limit - len(CUT) + 1)
     return line[: end if end > 0 else limit - len(CUT)].rstrip() + CUT
