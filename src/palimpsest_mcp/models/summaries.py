@@ -243,6 +243,8 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
     changed_since: str = ""
     """Files that were changed for it and again after it; of an announcement, all that were changed after it. And the
     newest commit after it."""
+    acts_since: str = ""
+    """Calls after it that changed what it names, or were refused with an amount of it."""
     announces: str = ""
     """Of a message of the agent: how it ends where it says what comes next."""
     is_thought: bool = False
@@ -267,6 +269,8 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
     """Only a part of its output was shown."""
     edited_since: int = 0
     """How many files editing tools changed after it."""
+    shell_since: int = 0
+    """How many shell commands that edited, moved, copied, deleted or reverted files came after it."""
 
 
 class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -301,6 +305,8 @@ class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):
     read: tuple[str, ...] = ()
     """Files and pages that were read and not changed."""
     runs: tuple[Ran, ...] = ()
+    acts: tuple[str, ...] = ()
+    """Calls that changed something beyond files, such as a booking, with what came of each."""
     finished: tuple[str, ...] = ()
     """Todos that are done."""
     activity: tuple[str, ...] = ()

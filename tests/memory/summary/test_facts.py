@@ -11,6 +11,8 @@ from palimpsest_mcp.memory.summary.facts import facts_of
 from palimpsest_mcp.models.items import Item
 from palimpsest_mcp.models.summaries import SessionFacts
 
+from .test_checkpoint import Talk
+
 Message = dict[str, Any]
 
 
@@ -173,3 +175,38 @@ def test_only_the_newest_call_of_all_is_called_so_an_edit_too() -> None:
         "Newest call: Edit `/a.py` (message 4): The file has been updated.",
     )
     assert [row.partition(":")[0] for row in facts(asked, *look, *edit, *check).activity] == ["Earlier call"]
+
+
+def test_a_wish_of_which_a_later_message_gives_another_value_is_no_fact() -> None:
+    colours = [
+        user("The markdown link text should be #b5bd68 in the theme."),
+        agent("Done."),
+        user("The theme needs a footer that is dimmer than now."),
+        agent("Done."),
+        user("mdLink text in markdown was 81a2be in the old theme."),
+        agent("Done."),
+        user("Now run the build of the whole package."),
+    ]
+    told = [one.text for one in facts(*colours).requests]
+    assert told == [colours[n]["content"] for n in (2, 4, 6)]
+
+
+def test_a_report_whose_sum_a_later_one_states_anew_is_no_fact() -> None:
+    old = "The total cost for booking the flights for Ivan Smith, insurance included, is $329. " + "Shall I? " * 20
+    new = "Without insurance the total cost for booking the flights for Ivan Smith is $299. " + "Shall I? " * 20
+    made = facts(user("Book it for Ivan"), agent(old), user("I need no insurance for it, please"), agent(new))
+    assert [one.message for one in made.reports] == [4]
+    other = "The hotel by the lake would be $80 a night, breakfast and parking are not in it. " + "Shall I? " * 20
+    made = facts(user("Book it for Ivan"), agent(old), user("And a hotel by the lake, please"), agent(other))
+    assert [one.message for one in made.reports] == [2, 4]
+
+
+def test_what_was_said_of_a_booking_stands_with_what_was_done_to_it_since() -> None:
+    talk = Talk("Cancel XEHM4B, and tell me what it costs").says("XEHM4B cannot be cancelled; it costs $299. " * 8)
+    talk.says("Then upgrade it and cancel it", "user").call("get_order", "{}", id="XEHM4B")
+    talk.call("pay_order", "Error: the total is 375, but paid 299", error=True, sum=299)
+    talk.call("cancel_order", "{}", id="XEHM4B")
+    made = facts_of(parse_value(talk.messages).items, str)
+    since = "pay_order (message 6) was refused; cancel_order (message 8) went through for XEHM4B"
+    assert [one.acts_since for one in made.reports] == [since]
+    assert [one.acts_since for one in made.requests] == ["cancel_order (message 8) went through for XEHM4B", ""]

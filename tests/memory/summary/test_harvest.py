@@ -167,7 +167,7 @@ def test_the_intent_is_the_users_own_words_and_the_newest_request_is_beside_it()
     talk.says("Done.").says("<system-reminder>x</system-reminder>", "user").says("Now the docs", "user").says("Yes.")
     summary = talk.harvest()
     assert summary.session_intent == "Fix ticket HL-1204:\n- keep schema 3.2\n- note the commits"
-    assert summary.checkpoint[0].text.startswith("message 5: Now the docs (said to: Done.); before it, message 2: Fix")
+    assert summary.checkpoint[0].text.startswith("message 5: Now the docs; before it, message 2: Fix")
     assert summary.last_said == "Yes."
 
 

@@ -59,11 +59,49 @@ def test_a_go_ahead_is_a_decision_with_what_it_answers(text: str) -> None:
     ]
 
 
-def test_an_answer_to_several_questions_says_that_there_were_several() -> None:
+@pytest.mark.parametrize(
+    ("answer", "about"),
+    [
+        ("last 6 months", "Which months do you mean?"),
+        ("the notable ones", "Shall it be all of them or the notable ones?"),
+        ("can leave it", "message 2, which asks 3 questions"),
+        ("yes, the months and the notable ones", "message 2, which asks 3 questions"),
+    ],
+)
+def test_an_answer_to_several_questions_stands_beside_none_that_shares_no_word_with_it(answer: str, about: str) -> None:
     asked = "Which months do you mean? How many episodes do you want? Shall it be all of them or the notable ones?"
-    talk = Talk().says(asked).says("last 6 months", "user")
-    about = "said to: 3 questions, the last: Shall it be all of them or the notable ones?"
-    assert decisions(talk) == [("User, message 3: last 6 months", about)]
+    talk = Talk().says(asked).says(answer, "user")
+    assert decisions(talk) == [(f"User, message 3: {answer}", f"said to: {about}")]
+
+
+def test_a_go_ahead_to_one_of_several_questions_is_told_beside_none_of_them() -> None:
+    talk = Talk().says("Should tui.ts move too? Should I proceed with these moves?").says("can leave it", "user")
+    told = "message 3: can leave it (said to: message 2, which asks 2 questions); before it"
+    assert talk.run("ls", "a").told("asked")[0].startswith(told)
+
+
+def test_a_consent_to_a_price_stands_with_all_that_it_is_to() -> None:
+    terms = "The total is $299, without bags.\n\nPay by: certificate.\nShall I book it?"
+    assert decisions(Talk().says(terms).says("Yes, go ahead", "user")) == [
+        (
+            "User, message 3: Yes, go ahead",
+            "said to: The total is $299, without bags. Pay by: certificate. Shall I book it?",
+        )
+    ]
+
+
+def test_of_a_long_proposal_a_consent_stands_with_its_sentences_with_amounts_or_is_none() -> None:
+    long = "It flies over the lake.\n" * 40
+    said = decisions(Talk().says(f"The total is $299.\n{long}Shall I book it?").says("Yes", "user"))
+    assert said == [("User, message 3: Yes", "said to: The total is $299. […] Shall I book it?")]
+    assert decisions(Talk().says("It costs $5 by day and night.\n" * 40 + "Shall I?").says("Yes", "user")) == []
+
+
+def test_a_question_that_was_answered_by_a_proposal_gives_way_to_the_go_ahead_to_it() -> None:
+    talk = Talk().says("or do you have other suggestions?", "user").says("I move tui.ts. Should I proceed?")
+    talk.says("yes, do it", "user").run("ls", "a")
+    said = "yes, do it, said to: I move tui.ts. Should I proceed?"
+    assert talk.told("next")[0].startswith(f"go on with what message 3 proposes, as message 4 says ({said}); ")
 
 
 def test_a_go_ahead_that_also_asks_something_is_a_decision_where_the_agent_asked_for_it() -> None:
@@ -217,7 +255,7 @@ def test_what_a_tool_of_a_service_refused_is_told_to_the_user() -> None:
         "update_booking", "Error: balance is not enough", id="OB", card="g1"
     )
     talk.call("think", "", thought="Another card may do.")
-    came = "tell the user what came of update_booking `OB, g1` (message 2), or do it otherwise"
+    came = "tell the user what came of update_booking `OB, g1` (message 2) and ask before it is tried otherwise"
     assert talk.told("next") == [f"{came}: Error: balance is not enough"]
 
 
@@ -271,10 +309,28 @@ def test_steps_of_a_plan_that_were_made_are_not_named_again() -> None:
     assert "its plan" not in talk.told("next")[0]
 
 
+def test_a_part_of_a_request_that_a_tool_did_by_its_name_is_not_asked_for_again() -> None:
+    talk = Talk().says("upgrade XEHM4B and cancel it afterward", "user")
+    talk.call("update_flights", '{"id": "XEHM4B"}', id="XEHM4B", why="upgrade")
+    assert "no call shows yet: cancel it afterward" in talk.told("next")[0]
+    rest = '"flights": [' + '{"from": "LAS", "to": "ATL"}, ' * 20 + "]"
+    talk.call("cancel_reservation", f'{{"id": "XEHM4B", {rest}, "amount": -288, "status": "cancelled"}}', id="XEHM4B")
+    assert "no call shows yet" not in talk.told("next")[0]
+    acts = facts(talk).acts
+    assert [act.partition(" `")[0] for act in acts] == ["update_flights", "cancel_reservation"]
+    assert acts[-1].endswith('[…] "amount": -288 […] "status": "cancelled"')
+
+
+def test_looks_and_what_was_refused_did_not_change_anything() -> None:
+    talk = Talk().call("get_order_details", '{"status": "open"}', id="7").call("cancel_order", "Error: no", id="7")
+    assert facts(talk).acts == ()
+
+
 def test_a_turn_that_was_broken_off_and_continued_is_still_open() -> None:
     talk = Talk().says("I look at the importer now.").says("continue", "user").run("ls", "a")
     assert talk.told("open") == ["the request in message 1: the agent has not ended its turn yet"]
-    assert talk.told("asked")[0].startswith("message 3: continue (said to: I look at the importer now.); before it")
+    assert talk.told("asked") == ["message 1: Move the importer to Postgres; then message 3: continue"]
+    assert talk.told("next")[0].startswith("go on with the request in message 1, and answer it")
 
 
 def test_what_hosts_show_of_a_users_own_shell_takes_nobodys_turn() -> None:
@@ -632,3 +688,63 @@ def test_a_short_answer_stands_with_its_question() -> None:
 def test_skills_whose_instructions_were_read_are_named() -> None:
     talk = Talk().call("read_file", "# Skill", path="/mnt/skills/video-generation/SKILL.md")
     assert facts(talk).skills == ("video-generation (its instructions were read)",)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git mv src/a.ts src/core/a.ts",
+        "cp a.ts b.ts",
+        "cd src && for f in *.ts; do sed -i 's/a/b/' $f; done",
+        "git checkout -- .",
+        "git restore src/a.ts",
+    ],
+)
+def test_a_shell_that_changed_files_stands_behind_the_check_before_it(command: str) -> None:
+    talk = Talk().edit("/src/a.ts").run("npm run check", CHECKED)
+    assert "check what was changed" not in talk.told("next")[0]
+    talk.run("ls src", "a.ts").run(command, "")
+    assert "then check what was changed since the last check (message 4)" in talk.told("next")[0]
+    assert any("before later 1 command that changed files" in text for text in talk.told("done"))
+    talk.run("npm run check", CHECKED)
+    assert not any("before later" in text for text in talk.told("done"))
+
+
+def test_a_check_that_a_person_stopped_is_no_check() -> None:
+    talk = Talk().run("npm run check", CHECKED).edit("/src/a.ts").call("Bash", "Command aborted", command="npm test")
+    assert "check what was changed since the last check (message 2)" in talk.told("next")[0]
+
+
+def test_edits_that_were_reverted_or_deleted_with_their_folder_are_told_as_such_or_not_at_all() -> None:
+    talk = Talk().edit("/w/kept.ts").run("cd /w && git commit -am x", "[main 1234567] x").edit("/w/src/a.ts")
+    talk.call("Write", "ok", file_path="/w/src/new.ts", content="a").run("cp /w/old/* /w/copy/").edit("/w/copy/b.ts")
+    talk.run("cd /w && git checkout -- . && rm -rf /w/copy")
+    found = {one.path: [step.verb for step in one.steps] for one in talk.harvest().files_modified}
+    assert found == {
+        "/w/kept.ts": ["edited"],
+        "/w/src/a.ts": ["edited", "reverted"],
+        "/w/src/new.ts": ["written"],
+        "/w/copy": ["deleted"],
+    }
+
+
+def test_an_error_that_the_user_pasted_is_open_while_its_request_is_the_newest() -> None:
+    crash = (
+        "this exploded at the start\n\n> npx tsx cli.ts -r\nError: Invalid hex color: #000cc\n    at hex (theme.ts:1)"
+    )
+    talk = Talk().says(crash, "user").edit("/theme.ts")
+    found = talk.harvest().errors_encountered
+    assert [(one.error, one.where, one.resolution) for one in found] == [
+        ("Error: Invalid hex color: #000cc", "pasted by the user in message 2", "")
+    ]
+    talk.says("It is caught now.").says("Now update the docs of the themes, please", "user")
+    assert talk.harvest().errors_encountered == ()
+    assert Talk("Why is it an Error: no one knows").harvest().errors_encountered == ()
+
+
+def test_the_short_end_of_a_short_text_is_not_cut_off() -> None:
+    words = "Yes, " + "please book the flight that leaves at noon, " * 3 + "but not the one to Denver"
+    assert 140 < len(words) < 180
+    assert [one for one, _ in decisions(Talk().says("Shall I book it?").says(words, "user"))] == [
+        f"User, message 3: {words}"
+    ]

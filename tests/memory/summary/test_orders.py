@@ -348,3 +348,12 @@ def test_to_have_removed_what_was_to_be_kept_takes_the_order_back_and_is_none_it
     assert standing(said(kept, later)) == []
     for other in ("remove the console calls in theme.ts", "read main-new.ts and remove any code duplication"):
         assert standing(said(kept, other)) == [kept]
+
+
+def test_an_answer_that_there_is_none_of_what_was_asked_for_is_no_order() -> None:
+    talk = said("Cancel both flights.")
+    asked = "Do you have travel insurance? Could you please provide this information?"
+    answer = "No travel insurance, and they're not business class. No calls before noon, please."
+    talk += said(asked, role="assistant", first=1) + said(answer, first=2)
+    assert standing(talk) == ["No calls before noon, please."]
+    assert len(standing(said(answer))) == 2

@@ -48,6 +48,7 @@ def _task(of: Material) -> dict[str, Any]:
             *(f"Ticked off: {text}" for text in of.finished("complete")),
             *(f"Committed: {text}" for text in of.commits("complete")),
             *of.ended("complete"),
+            *of.acts("complete"),
             *of.runs("complete", good=True),
         ),
         "in_progress": (
@@ -103,7 +104,11 @@ def _plan(of: Material) -> dict[str, Any]:
 
 
 def _implementation(of: Material) -> dict[str, Any]:
-    done = [*of.finished("completed"), *(f"Committed: {text}" for text in of.commits("completed"))]
+    done = [
+        *of.finished("completed"),
+        *(f"Committed: {text}" for text in of.commits("completed")),
+        *of.acts("completed"),
+    ]
     reports = of.facts.reports[-1:] if of.facts.requests else ()  # else it stands under In Progress
     told = [f"Reported last (message {one.message}): {one.text}" for one in reports]
     doing = [*of.state(), *of.next(), *of.unsaved(), *of.newest_calls(), *of.worked_on()]

@@ -16,7 +16,7 @@ from ..summary.errors_met import LEFT_ALONE, RESOLUTIONS, WORKED
 from ..summary.facts import still_standing
 from ..summary.harvest import is_good, ran
 from ..summary.next_step import EDITED, LISTED, STARTED
-from ..summary.talk import CUT
+from ..summary.talk import CUT, only_resumes
 
 MARK = "…/"
 LEAST_SAVED = 60
@@ -169,7 +169,10 @@ class Material:
             if (newest := self.facts.go_ahead) is not None:
                 self._told.add(newest.message)
                 about = f" (said to: {newest.about})" if newest.about else ""
-                told.insert(0, f"(message {newest.message}): {newest.text}{about}")
+                row = f"(message {newest.message}): {newest.text}{about}"
+                if only_resumes(newest):
+                    return [f"Asked last {told[0]}; then {row}"]
+                told.insert(0, row)
             if (chosen := self.facts.chosen) is not None:
                 told.insert(0, f"(message {chosen.message}): {chosen.text}")
             return [f"Asked last {'; before it '.join(told)}"]
@@ -336,6 +339,10 @@ class Material:
         self.left_out[field] = self.left_out.get(field, 0) + len(self.summary.todos) - len(kept)
         return tuple(Check(text=one.text, state="doing" if one.in_progress else "open") for one in kept)
 
+    def acts(self, field: str) -> tuple[str, ...]:
+        """Calls that went through and are not to be made again."""
+        return tuple(f"Went through: {text}" for text in self.newest(field, self.facts.acts, self.room.runs))
+
     def finished(self, field: str) -> tuple[str, ...]:
         return self.newest(field, self.facts.finished, self.room.todos)
 
@@ -356,17 +363,26 @@ def _by_agent(one: Said, shown: Collection[int]) -> str:
         shown: messages of the user that are quoted beside it.
     """
     name = f"Agent, message {one.message}" + (", overturned by the user" if one.overturned else "")
+    name += ", its plan then" if one.announces and one.changed_since and not one.overturned else ""
     number = int(one.then.removeprefix("message ").partition(":")[0]) if one.then else 0
     then = f" – The user then, {one.then}" if one.then and number not in shown else ""
     since = f" – Edited after it: {one.changed_since}" if one.changed_since else ""
-    return f"{name}: {one.text}{then}{since}"
+    return f"{name}: {one.text}{then}{since}{_acts_since(one)}"
 
 
 def _by_user(one: Said) -> str:
     """A message of the user; of an answer with what it answers, of a request whether it was taken back."""
     about = f" (said to: {one.about})" if one.about else ""
     back = ", taken back" if one.overturned else ""
-    return f"User, message {one.message}{back}: {one.text}{about}" + (f" – {one.then}" if one.then else "")
+    return (
+        f"User, message {one.message}{back}: {one.text}{about}"
+        + (f" – {one.then}" if one.then else "")
+        + _acts_since(one)
+    )
+
+
+def _acts_since(one: Said) -> str:
+    return f" – Since then: {one.acts_since}" if one.acts_since else ""
 
 
 def _joined(folder: str, path: str) -> str:

@@ -258,6 +258,27 @@ class Call(NamedTuple):
     item_id: str
 
 
+_NAME_WORD = late(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_CHANGE_WORDS = """
+    add approve assign book buy cancel charge close create delete exchange issue merge modify move order pay place post
+    publish purchase refund reject remove rename reserve return schedule send set submit transfer update
+"""
+_LOOK_WORDS = "calculate check count describe fetch find get list lookup query read search show view"
+_CHANGES, _LOOKS_UP = frozenset(_CHANGE_WORDS.split()), frozenset(_LOOK_WORDS.split())
+
+
+def name_words(tool: str) -> list[str]:
+    """The words of a tool's own name, without its server's."""
+    return [word.lower() for word in _NAME_WORD.findall(tool.rpartition("__")[2])]
+
+
+def is_act(call: Call) -> bool:
+    """Whether a call of a tool that neither runs commands nor works on files changes something, by the tool's name: it
+    books, cancels, sends. What it did is not done again."""
+    words = set(name_words(call.tool)) if call.action.verb == "other" and not call.agent else set[str]()
+    return bool(words & _CHANGES) and not words & _LOOKS_UP
+
+
 _BACKGROUND = late(r"\b(?:background|task)\b.{0,40}?\bid\b\W{1,4}([\w-]{4,64})", re.IGNORECASE)
 """How a host says that a command goes on in the background, under which id."""
 _RUNNING = late(r"<status>\s*(?:running|pending)|\b(?:still|not yet) (?:running|ready|finished)\b", re.IGNORECASE)

@@ -160,6 +160,15 @@ def error_line(text: str) -> str:
     return one_line(loud or plain or (lines[0] if lines else ""), MAX_ERROR)
 
 
+def pasted_error(text: str, message: int, mask: Mask) -> tuple[ErrorMet, ...]:
+    """The error of a program that a user pasted into a request: open as long as that is the newest."""
+    typed = _TYPED.findall(mask(ends_of(text))) if "\n" in text.strip() else []
+    return tuple(
+        ErrorMet(error=one_line(line, MAX_ERROR), where=f"pasted by the user in message {message}")
+        for line in typed[-1:]
+    )
+
+
 def _viewless(call: Call) -> str:
     """Where a call looked or what it ran, without the pipes through which its output was viewed; else its tool."""
     target = call.action.target[:MAX_LOOKED_AT]

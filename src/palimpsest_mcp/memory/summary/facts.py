@@ -16,8 +16,9 @@ from ...models.items import Item
 from ...models.summaries import ErrorMet, Ran, Said, SessionFacts
 from ...models.text import counted
 from ...text.specifics.cues import outcome_of
-from .calls import Call, calls_of, is_check, strings
+from .calls import Call, calls_of, is_act, is_check, strings
 from .errors_met import EDITS, error_line, finds, folder_of, found_nothing, is_stopped, programs, shows_error
+from .orders import subject_words
 from .talk import (
     CUT,
     MAX_MASKED,
@@ -39,7 +40,7 @@ from .talk import (
     spoken,
 )
 from .todos import is_todo_tool, todos_of
-from .trail import changed_paths, edits_of, trail
+from .trail import changed_paths, changes_by_shell, edits_of, trail
 
 # Where in its files a session worked: line ranges from reads, and from edits located in what was read.
 
@@ -179,6 +180,16 @@ MOST_GIVEN = 16
 MAX_NEWEST = 360
 """Characters of what came of the newest call: it is what the next step builds on."""
 MOST_ROWS = 12
+_COLOUR = re.compile(r"#[0-9a-fA-F]{6}\b|\b(?=[0-9a-fA-F]*\d)[0-9a-fA-F]{6}\b")
+_AMOUNT = re.compile(r"[$€£¥]\s?\d[\d,.]*")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_CODE = re.compile(r"\b(?=[A-Z\d]*\d)(?=\d*[A-Z])[A-Z\d]{5,12}\b")
+"""A code by which a service names a thing, such as a booking."""
+_NUMBER = re.compile(r"(?<![\w.])\d{2,9}(?:\.\d+)?(?![\w])")
+_OUTCOME_FIELD = re.compile(
+    r'"(?:status|state|outcome|success|amount|total(?:_(?:price|cost|amount|paid))?|refund(?:ed)?|balance)": '
+    r'(?:"[^"\n]{1,60}"|-?\d[\d.]*|true|false)'
+)
 _PROSE = re.compile(r"\.(?:md|txt|rst|log|out)$", re.IGNORECASE)
 """Files that say something themselves; of others a place says more."""
 FEW_ROWS = 3
@@ -210,12 +221,12 @@ def facts_of(items: Sequence[Item], mask: Mask) -> SessionFacts:
     pending = not_answered(items, mask) if requests and asks(requests[-1].text) else ""
     return SessionFacts(
         first=first_request(items, mask),
-        requests=requests,
+        requests=(*_in_force(requests[:-1], items, calls), *requests[-1:]),
         go_ahead=go_ahead_of(items, mask),
         came_since=max(0, sum(1 for _ in spoken(items, "user")) - 1),
-        replies=replies_of(items, mask),
+        replies=_in_force(replies_of(items, mask), items, calls),
         chosen=_chosen_last(items, calls, mask),
-        reports=_with_edits(reports_of(items, calls, mask), calls, mask),
+        reports=_not_told_anew(_with_edits(reports_of(items, calls, mask), calls, mask), calls),
         last_said=(said := newest_said(items, mask)),
         since_said=since_said(said.message, calls) if said is not None else "",
         questions=(*([f"The user's {pending}."] if pending else []), *open_questions(items, mask)),
@@ -224,6 +235,7 @@ def facts_of(items: Sequence[Item], mask: Mask) -> SessionFacts:
         changed=tuple(map(mask, changed_paths(calls))),
         read=_read(calls, changed, mask),
         runs=runs_of(calls, mask),
+        acts=tuple(call_line(call, mask) for call in calls if _is_done_act(call)),
         finished=todos_of(calls, mask).finished,
         activity=tuple(f"{'Newest' if newest else 'Earlier'} call: {row}" for newest, row in newest_calls(calls, mask)),
         agents=_started(calls, _AGENTS, ("subagent_type", "agent_type", "agent"), mask),
@@ -270,6 +282,57 @@ def _with_edits(reports: Sequence[Said], calls: Sequence[Call], mask: Mask) -> t
     """Reports of the agent, each with the files that were changed since the one before it, and again after it."""
     starts = [0, *(one.message for one in reports)]
     return tuple(_outdated(one, start, calls, mask) for one, start in zip(reports, starts, strict=False))
+
+
+def _in_force(said: Sequence[Said], items: Sequence[Item], calls: Sequence[Call]) -> tuple[Said, ...]:
+    """What the user said, without what a later message of the user gives another value for."""
+    later = [(item.position[0] + 1, text) for item, text in spoken(items, "user")]
+    return tuple(
+        _with_acts(one, calls)
+        for one in said
+        if not any(row > one.message and _gives_another_value(text, one.text, 2) for row, text in later)
+    )
+
+
+def _not_told_anew(reports: Sequence[Said], calls: Sequence[Call]) -> tuple[Said, ...]:
+    """Reports of the agent, without those whose amounts a later one states anew."""
+    return tuple(
+        _with_acts(one, calls)
+        for at, one in enumerate(reports)
+        if not any(
+            _gives_another_value(other.text, one.text, len(subject_words(one.text)) // 2) for other in reports[at + 1 :]
+        )
+    )
+
+
+def _gives_another_value(new: str, old: str, least: int) -> bool:
+    """Whether two texts about one thing, by so many of their words, have no value of a kind in common."""
+    for kind in (_COLOUR, _AMOUNT):
+        first, second = ({one.lower().strip("#. ") for one in kind.findall(text)} for text in (new, old))
+        if first and second and not first & second and len(_subject(new) & _subject(old)) >= max(2, least):
+            return True
+    return False
+
+
+def _subject(text: str) -> frozenset[str]:
+    """What a text is about, names like `mdLink` as their words."""
+    return subject_words(_COLOUR.sub(" ", _CAMEL.sub(" ", text)))
+
+
+def _with_acts(one: Said, calls: Sequence[Call]) -> Said:
+    """A statement with calls after it that changed what it names by its code, or were refused with a number of it."""
+    told: list[str] = []
+    names, numbers = set(_CODE.findall(one.text)), set(_NUMBER.findall(one.text))
+    for call in calls:
+        if call.place[0] < one.message or not is_act(call) or not call.answered:
+            continue
+        row = f"{call.tool} (message {call.place[0] + 1})"
+        if call.failed and len(call.text) <= MAX_NEWEST:
+            refused = set(_NUMBER.findall(call.text))
+            told += [f"{row} was refused"] if refused & numbers and refused - numbers else []
+        elif not call.failed and (about := sorted(names & set(_CODE.findall(" ".join(strings(call.args)))))):
+            told.append(f"{row} went through for {', '.join(about[:MOST_NAMES])}")
+    return msgspec.structs.replace(one, acts_since="; ".join(told[-MOST_NAMES:])) if told else one
 
 
 def _outdated(one: Said, start: int, calls: Sequence[Call], mask: Mask) -> Said:
@@ -332,11 +395,11 @@ def runs_of(calls: Sequence[Call], mask: Mask) -> tuple[Ran, ...]:
             viewed=_VIEW.search(command) is not None,
         )
         rows[key] = number
-    edited = {key: len(changed_paths(calls[row + 1 :])) for key, row in rows.items()}
-    kept = [
-        (folder, msgspec.structs.replace(one, edited_since=edited[shown, folder]))
-        for (shown, folder), one in found.items()
-    ]
+    kept: list[tuple[str, Ran]] = []
+    for (shown, folder), one in found.items():
+        later = calls[rows[shown, folder] + 1 :]
+        edited, by_shell = len(changed_paths(later)), sum(map(changes_by_shell, later))
+        kept.append((folder, msgspec.structs.replace(one, edited_since=edited, shell_since=by_shell)))
     newest = [pair for at, pair in enumerate(kept) if not _is_run_anew(pair[1], [one for _, one in kept[at + 1 :]])]
     twice = Counter(one.command for _, one in newest)
     return tuple(
@@ -350,7 +413,7 @@ def runs_of(calls: Sequence[Call], mask: Mask) -> tuple[Ran, ...]:
 def _is_run_anew(one: Ran, later: Sequence[Ran]) -> bool:
     """Whether a run that is older than some edits was followed by one of all that the same program checks."""
     names = set(programs(one.command))
-    return one.edited_since > 0 and any(names <= set(ran) for ran in map(programs, _whole(later)))
+    return one.edited_since + one.shell_since > 0 and any(names <= set(ran) for ran in map(programs, _whole(later)))
 
 
 def _whole(runs: Sequence[Ran]) -> list[str]:
@@ -389,6 +452,10 @@ def newest_calls(calls: Sequence[Call], mask: Mask, number: int = KEPT_ACTIVITY)
             told[key] = call
     rows = [(call, call is own[-1]) for call in list(told.values())[-number:]]
     return [(newest, call_line(call, mask, MAX_NEWEST if newest else MAX_LINE)) for call, newest in rows]
+
+
+def _is_done_act(call: Call) -> bool:
+    return is_act(call) and call.answered and not call.failed and not is_todo_tool(call.tool)
 
 
 def _is_good_edit(call: Call) -> bool:
@@ -436,6 +503,8 @@ def _came(call: Call, mask: Mask, limit: int) -> str:
         return one_line(f"{counted(entries, 'entry')}, beginning with {text.lstrip()[1:].lstrip()}", limit)
     rows = [row.strip() for row in text.splitlines() if _tells(row)]
     total = _line_count(call, rows)
+    if total <= FEW_ROWS and len(text) > limit and (outcome := _outcome_fields(text, limit // 2)):
+        return f"{one_line(text, limit - len(outcome) - 1)} {outcome}"
     if total <= FEW_ROWS:
         return one_line(" / ".join(rows) or _NOISE.sub("", text).strip(), limit) or "no output"
     is_read = call.action.verb == "read" and "://" not in call.action.target
@@ -445,6 +514,16 @@ def _came(call: Call, mask: Mask, limit: int) -> str:
     begins = " / ".join(rows[:MOST_ROWS]) if limit > MAX_LINE else rows[0]
     line = outcome if outcome and any(outcome in row for row in rows) else begins
     return f"{one_line(line, limit)} (of {counted(total, 'line')})"
+
+
+def _outcome_fields(text: str, limit: int) -> str:
+    """Of an object on one line: its newest fields that say what came of a call, verbatim, with […] between them."""
+    told = ""
+    for found in reversed(list(_OUTCOME_FIELD.finditer(text)) if text.lstrip().startswith("{") else []):
+        if len(more := f"{found[0]}{CUT} {told}" if told else found[0]) > limit:
+            break
+        told = more
+    return told
 
 
 def _line_count(call: Call, rows: Sequence[str]) -> int:

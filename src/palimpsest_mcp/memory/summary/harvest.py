@@ -12,7 +12,7 @@ from ...models.items import Item
 from ...models.summaries import AnchoredSummary, ChangedFile, Decision, ErrorMet, Point, PointKind, Ran, Said
 from ...models.text import counted
 from .calls import BY_USER, Call, calls_of, strings, unquoted
-from .errors_met import EDITS, errors_met, met_error, programs, was_not_made
+from .errors_met import EDITS, errors_met, met_error, pasted_error, programs, was_not_made
 from .facts import newest_calls, runs_of, since_said, still_standing
 from .merge import arranged
 from .next_step import LISTED, next_step, started, uncommitted
@@ -29,6 +29,7 @@ from .talk import (
     newest_said,
     not_answered,
     one_line,
+    only_resumes,
     open_questions,
     requests_of,
     spoken,
@@ -100,7 +101,7 @@ def _asked(asked: Said, items: Sequence[Item], calls: Sequence[Call], mask: Mask
     """A short answer such as "yes, do it" that came after the newest request, and the request; or the request with an
     answer to a question of a tool."""
     row, words, _ = list(heard(items, calls, mask))[-1]
-    if (go_ahead := go_ahead_of(items, mask)) is not None:
+    if (go_ahead := go_ahead_of(items, mask)) is not None and not only_resumes(go_ahead):
         about = f" (said to: {go_ahead.about})" if go_ahead.about else ""
         said = f"message {go_ahead.message}: {one_line(go_ahead.text, MAX_ANSWER)}{about}"
         then = f"message {row}: {one_line(words, MAX_ANSWER)}; before it, {said}" if row > go_ahead.message else said
@@ -183,7 +184,9 @@ def ran(one: Ran) -> str:
     unsaid = shown if one.clean else "ran and names places in files" if one.placed else "ran, with no verdict"
     verdict = {True: "failed", False: "went well", None: unsaid}[one.failed]
     command = one.command.replace("`", "'")
-    since = f"before later edits of {counted(one.edited_since, 'file')}" if one.edited_since else ""
+    edits = [f"edits of {counted(one.edited_since, 'file')}"] if one.edited_since else []
+    edits += [f"{counted(one.shell_since, 'command')} that changed files"] if one.shell_since else []
+    since = f"before later {' and '.join(edits)}" if edits else ""
     at = ", ".join(filter(None, (f"message {one.message}" if one.message else "", since)))
     when = f" ({at})" if at else ""
     return f"`{command}` {verdict}{when}" + (f": {one.line}" if one.line else "")
@@ -306,12 +309,21 @@ def harvest(
         todos_done=todos.done,
         todos_total=todos.total,
         last_said=_last_said(here, calls, mask),
-        errors_encountered=tuple(one for _, one in errors),
+        errors_encountered=(*(one for _, one in errors), *_pasted(here, errors, mask)),
         key_artifacts=artifacts,
         files_read=len({call.action.target for call in _good(calls, "read")} - {""}),
         commands_run=sum(1 for call in calls if call.action.verb == "run"),
         searches=sum(1 for call in calls if call.action.verb == "search" and not _LISTS.match(call.tool)),
     )
+
+
+def _pasted(items: Sequence[Item], errors: Sequence[tuple[int, ErrorMet]], mask: Mask) -> Iterator[ErrorMet]:
+    """The error that the user pasted into the newest request, where no tool met it."""
+    asked = requests_of(items, mask)[-1:]
+    for item, text in spoken(items, "user") if asked else ():
+        if item.position[0] + 1 == asked[0].message:
+            known = {one.error for _, one in errors}
+            yield from (one for one in pasted_error(text, asked[0].message, mask) if one.error not in known)
 
 
 def _decided(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> tuple[tuple[Decision, ...], tuple[str, ...]]:

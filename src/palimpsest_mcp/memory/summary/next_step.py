@@ -10,8 +10,8 @@ from ...models.items import Item
 from ...models.summaries import ErrorMet, Said, Todo
 from ...models.text import counted
 from ...text.stem import stem
-from .calls import Call, is_check, strings
-from .errors_met import EDITS, finds, found_nothing, is_look, programs
+from .calls import Call, is_act, is_check, name_words, strings
+from .errors_met import EDITS, finds, found_nothing, is_look, is_stopped, programs
 from .facts import call_line, is_thought, named_call, since_said
 from .talk import (
     Mask,
@@ -22,9 +22,11 @@ from .talk import (
     go_ahead_of,
     has_last_word,
     heard,
+    is_invited,
     is_unanswered,
     newest_said,
     one_line,
+    only_resumes,
     open_questions,
     plan_of,
     plan_steps,
@@ -33,7 +35,7 @@ from .talk import (
     spoken,
 )
 from .todos import Todos, is_todo_tool
-from .trail import changed_paths
+from .trail import changed_paths, changes_by_shell
 
 MAX_WORDS = 120
 """Characters of an answer, an error or a step that the next step quotes."""
@@ -142,7 +144,8 @@ def _work(
         if said is not None and said.message - 1 > call.place[0]:
             yield _go_on(goal, said, since, mask)
         if call.action.verb == "other":
-            yield f"tell the user what came of {named_call(call, mask)}, or do it otherwise: {why}"
+            otherwise = " and ask before it is tried otherwise" if is_act(call) else ", or do it otherwise"
+            yield f"tell the user what came of {named_call(call, mask)}{otherwise}: {why}"
         else:
             yield f"settle what failed last, in message {call.place[0] + 1}: {one_line(one.where, MAX_WORDS)}: {why}"
         return
@@ -167,7 +170,8 @@ def _work(
 def _go_on(goal: str, said: Said | None, since: Sequence[Call], mask: Mask) -> str:
     """The request that is worked on, with the agent's newest words, which calls may have done since, and the newest
     call with what came of it."""
-    words = f"go on with {goal}, and answer it" if since else f"go on with {goal}"
+    answer = ", and answer it" if since and goal.startswith(("the question", "the request")) else ""
+    words = f"go on with {goal}{answer}"
     if said is not None:
         verb = "thought" if said.is_thought else "said"
         after = since_said(said.message, since)
@@ -241,9 +245,16 @@ def _goal(items: Sequence[Item], calls: Sequence[Call], asked: int, mask: Mask) 
         return goal
     row, words, _ = said[-1]
     go_ahead = go_ahead_of(items, mask)
+    if go_ahead is not None and go_ahead.message == row and only_resumes(go_ahead):
+        return goal
     about = (
         f", said to: {go_ahead.about}" if go_ahead is not None and go_ahead.message == row and go_ahead.about else ""
     )
+    proposed = max((one for one in ends_of_turns(items) if asked < one < row), default=0)
+    if (
+        about and proposed and asks(text) and is_invited(items, row)
+    ):  # the question itself was answered by what was proposed
+        goal = f"what message {proposed} proposes"
     return f"{goal}, as message {row} says ({one_line(words, MAX_WORDS)}{about})"
 
 
@@ -270,12 +281,12 @@ def _settle(
 
 
 def _is_check(call: Call) -> bool:
-    return call.action.verb == "run" and is_check(call.action.target)
+    """Whether a call checked something: not where a person stopped it."""
+    return call.action.verb == "run" and is_check(call.action.target) and not is_stopped(call)
 
 
 def _is_edit(call: Call) -> bool:
-    by_shell = call.action.verb == "run" and re.search(r"\bsed (?:\S+ )*-i|\bperl -\w*i", call.action.target)
-    return (call.action.verb in EDITS or by_shell is not None and bool(by_shell)) and call.answered and not call.failed
+    return (call.action.verb in EDITS and call.answered and not call.failed) or changes_by_shell(call)
 
 
 def _todo(todos: Todos, calls: Sequence[Call]) -> str:
@@ -315,8 +326,9 @@ def unseen_parts(text: str, calls: Sequence[Call]) -> list[str]:
     where calls show none of those before, since then words tell nothing."""
     parts = _CLAUSE.split(text) if len(text) < MAX_CLAUSES else []
     parts = [part.strip() for part in parts if len(_WORD.findall(part)) > 1 and not part.rstrip().endswith(("?", "？"))]
+    good = [call for call in calls if call.answered and not call.failed]
     said = frozenset[str]().union(
-        *(_stems(" ".join(strings(call.args))) for call in calls if call.answered and not call.failed)
+        *(_stems(" ".join([*strings(call.args), *(name_words(call.tool) if is_act(call) else ())])) for call in good)
     )
     shares = [(part, len(words & said) / len(words)) for part in parts if (words := _stems(part))]
     seen = max((at for at, (_, share) in enumerate(shares) if share >= 0.5), default=len(shares))

@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ...models.items import Item
+from ...models.items import Item, content_text
 from ...models.summaries import Decision, StandingOrder
 from ...models.text import late
 from ...text.languages import word_lists
 from ...text.stem import stem
 from .merge import fold_text
-from .talk import Mask, ends_of, one_line, spoken
+from .talk import Mask, ends_of, is_said, one_line, spoken, wants_data
 
 MAX_ORDER = 400
 """Characters; a longer sentence is pasted, or says several things. Never cut: an exception may stand at its end."""
@@ -100,6 +100,7 @@ _ABBREVIATIONS = "".join(
     rf"(?<!\b{word}\.)" for word in (r"e\.g", r"i\.e", r"z\.B", "etc", "vs", "Nr", "No", "Dr", "Mr", "Ms", "Mrs")
 )
 _STOP = late(rf"{_ABBREVIATIONS}(?<=[.!?])\s+|(?<=[。！？])\s*")
+_NONE_OF = late(r"\W*(?:no|kein\w*|pas de|sin|senza|geen)\s+([^,.;:!?]+)", re.IGNORECASE)
 _QUESTION = late(r"\?[)\"'”’]*\s*$|？\s*$")
 
 
@@ -135,11 +136,34 @@ def orders_of(items: Sequence[Item], mask: Mask) -> Orders:
         mask: masks secrets; it sees whole messages.
     """
     found: list[StandingOrder] = []
+    asked = _asked_before(items)
     for item, text in spoken(items, "user"):
         ends = ends_of(text)
         if any(_may_be_order(_read(one)) for one in _statements(ends)):
-            found += (StandingOrder(text=one, message=item.position[0] + 1) for one in _statements(mask(ends)))
+            before = asked.get(item.id, "")
+            told = (one for one in _statements(mask(ends)) if not (before and _is_answer(one, before)))
+            found += (StandingOrder(text=one, message=item.position[0] + 1) for one in told)
     return settled(found)
+
+
+def _asked_before(items: Sequence[Item]) -> dict[str, str]:
+    """Ids of messages of the user that answer a question for data, each with the message that asks."""
+    found: dict[str, str] = {}
+    before = ""
+    for item in items:
+        if is_said(item, "assistant"):
+            before = content_text(item.content)
+        elif is_said(item, "user"):
+            if wants_data(before):
+                found[item.id] = before
+            before = ""
+    return found
+
+
+def _is_answer(text: str, before: str) -> bool:
+    """Whether a sentence only says that there is none of what was asked for, which orders nothing."""
+    none = _NONE_OF.match(text)
+    return none is not None and not _ORDER.search(text) and bool(_words(none[1]) & _words(before))
 
 
 def settled(orders: Iterable[StandingOrder]) -> Orders:
@@ -283,6 +307,10 @@ def _words(text: str) -> frozenset[str]:
             if low not in _EMPTY and len(low) > 1 and any(map(str.isalpha, low)):
                 found.add(_stem(low))
     return frozenset(found)
+
+
+subject_words = _words
+"""For others: what a text is about."""
 
 
 def _stem(word: str) -> str:

@@ -13,6 +13,7 @@ from ...models.items import Item, content_text
 from ...models.summaries import Decision, Said
 from ...models.text import late
 from ...text.languages import word_lists
+from ...text.stem import stem
 from .calls import Call
 from .merge import tidy
 
@@ -24,6 +25,9 @@ Mask: TypeAlias = Callable[[str], str]
 
 CUT = " […]"
 """Ends what was cut off between words."""
+SPARED = 40
+"""Characters at the end of a text under `SHORT` that are never cut off alone: what it comes to may stand there."""
+SHORT = 300
 MAX_MASKED = 40_000
 """Characters of one text that are masked to quote from it: of a longer one, both ends in whole lines."""
 _SPACE = re.compile(r"\s+")
@@ -39,9 +43,9 @@ def ends_of(text: str) -> str:
 
 
 def one_line(text: str, limit: int) -> str:
-    """One line of at most `limit` characters, cut between words and marked."""
+    """One line of at most `limit` characters, cut between words and marked; the short end of a short text stays."""
     line = _SPACE.sub(" ", tidy(text)).strip()
-    if len(line) <= limit:
+    if len(line) <= limit or (len(line) <= limit + SPARED and len(line) < SHORT):
         return line
     end = line.rfind(" ", limit // 2, limit - len(CUT) + 1)
     return line[: end if end > 0 else limit - len(CUT)].rstrip() + CUT
@@ -82,6 +86,9 @@ _FEEDBACK = word_lists("feedback").values()
 _THANKS = "|".join(words for table in _FEEDBACK for words in table.get("ends", ()))
 _ENDS = late(rf"(?:(?:ok(?:ay)?|alright|great|perfect|no)?[,.! ]*(?:many )?(?:{_THANKS}))+[.!。！ ]*", re.IGNORECASE)
 """A whole message that ends a conversation: nothing but thanks."""
+_GOES_ON = "|".join(words for table in _FEEDBACK for words in table.get("resumes", ()))
+_RESUMES = late(rf"(?:(?:ok(?:ay)?|please|yes)[,.! ]*)?(?:{_GOES_ON})(?:[,.! ]*please)?[.!。！ ]*", re.IGNORECASE)
+"""A whole message that only has the agent go on."""
 _MARK = re.compile(r"[#*<\[]{1,9} ?(?:stop|end|done|exit|quit)(?: of conversation)? ?[#*>\]]{1,9}\s*$", re.IGNORECASE)
 """A mark that a program set at the end of its last message."""
 MAX_END = 200
@@ -201,6 +208,11 @@ MAX_OVERTURNED = 120
 """Characters of a statement that the user overturned."""
 _FEW_WORDS = 7
 """A shorter question ("Shall I?") says nothing without the sentence before it."""
+MAX_TERMS = 700
+"""Characters of a proposal with a price that a consent is told with."""
+_AMOUNT = re.compile(r"[$€£¥]\s?\d|\b\d[\d.,]*\s?(?:usd|eur|gbp|dollars?|euros?|[$€£])(?!\w)", re.IGNORECASE)
+_TELLING = 4
+"""Letters of a word that says what it is about."""
 _LATE = 1_500
 _LAST_SENTENCES = 8
 """At the end of a message, where a question stands that the next message answers."""
@@ -211,22 +223,28 @@ def answers_of(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> tupl
     with what it answers and the row of its message."""
     found = [*_chosen(calls, mask)]
     asked = {call.place: call for call in calls if not call.agent and _ASKING.search(call.tool) and not call.failed}
-    before = ""
+    before, row = "", 0
     for item in items:
         if item.agent or item.kind == "thinking":
             continue
         if item.kind == "tool_call":
             call = asked.get(item.position)
             before = "\n".join(question_texts(call)) if call and not _CHOSEN.search(call.text) else ""
+            row = item.position[0] + 1
         elif is_said(item, "assistant"):
-            before = content_text(item.content) or before
+            before, row = content_text(item.content) or before, item.position[0] + 1
         elif is_said(item, "user"):
             text = content_text(item.content)
             if before and not _NOTICE.match(text) and _decides(text, before):
                 words = one_line(mask(ends_of(text)), MAX_ANSWERED)
-                about = f"said to: {_last_question(mask(ends_of(before)))}"
-                decision = Decision(decision=f"User, message {item.position[0] + 1}: {words}", rationale=about)
-                found.append((item.position[0], decision))
+                proposed = mask(ends_of(before))
+                has_price = _agrees(text, before) and _AMOUNT.search(proposed)
+                about = _terms(proposed) if has_price else _answered(proposed, words, row)
+                decision = Decision(
+                    decision=f"User, message {item.position[0] + 1}: {words}", rationale=f"said to: {about}"
+                )
+                if about:
+                    found.append((item.position[0], decision))
             before = ""
     return tuple(sorted(found, key=lambda pair: pair[0]))
 
@@ -259,6 +277,11 @@ def _decides(text: str, before: str) -> bool:
     return _agrees(text, before) or not (_tells(text) or text.endswith(("?", "？")))
 
 
+def wants_data(text: str) -> bool:
+    """Whether the newest question of a message only asks for data."""
+    return _WANTS.search(_newest_question(text)) is not None
+
+
 def _newest_question(text: str) -> str:
     return next((part for part in reversed(sentences(text)) if part.endswith(("?", "？"))), "")
 
@@ -287,9 +310,25 @@ def _agrees(text: str, before: str) -> bool:
     return bool(parts) and not parts[0].endswith(("?", "？")) and _AGREES.match(text) is not None and _invites(before)
 
 
-def _last_question(text: str) -> str:
-    """The last question of a message, with the sentence before it where it says little, and how many there are; else
-    what asks for a go-ahead, else how the message begins."""
+def _terms(text: str) -> str:
+    """What a consent to a price is a consent to, whole; of a long message the sentences with amounts and what asks for
+    the consent; empty where that is long, too: without its terms it is none."""
+    whole = one_line(_EMPHASIS.sub("", text), len(text))
+    if len(whole) <= MAX_TERMS:
+        return whole
+    told = [
+        part
+        for part in sentences(_EMPHASIS.sub("", text))
+        if _AMOUNT.search(part) or _INVITES.search(part) or part.endswith(("?", "？"))
+    ]
+    words = one_line(f"{CUT} ".join(told).strip(), len(text))
+    return words if len(words) <= MAX_TERMS else ""
+
+
+def _answered(text: str, answer: str, message: int) -> str:
+    """What of a message an answer is to: its question, with the sentence before it where it says little; of several the
+    only one that shares words with the answer, else only that there are several: which one was meant no code can tell.
+    Without one, what asks for a go-ahead, else how the message begins."""
     parts = [_MARKS.sub("", part) for part in sentences(text)]
     parts = [part for part in parts if len(_WORD.findall(part)) > 1 or part.endswith(("?", "？"))] or parts
     backwards = range(len(parts) - 1, -1, -1)
@@ -298,11 +337,20 @@ def _last_question(text: str) -> str:
     begins = [n for n in reversed(backwards) if len(_WORD.findall(parts[n])) >= _FEW_WORDS]
     at = next(iter((*asked, *invites, *begins)), 0)
     if len(asked) > 1:
-        return one_line(f"{len(asked)} questions, the last: {parts[at]}", MAX_ABOUT + len(" questions, the last: "))
+        said = _telling(answer)
+        sharing = [n for n in asked if said & _telling(parts[n])]
+        if len(sharing) != 1:
+            return f"message {message}, which asks {len(asked)} questions"
+        at = sharing[0]
     words = parts[at] if parts else ""
     if at > 0 and len(_WORD.findall(words)) < _FEW_WORDS and len(parts[at - 1]) + len(words) < MAX_ABOUT:
         words = f"{parts[at - 1]} {words}"
     return one_line(words, MAX_ABOUT)
+
+
+def _telling(text: str) -> frozenset[str]:
+    """Words of some length, without their endings."""
+    return frozenset(stem(word.lower()) for word in _WORD.findall(text) if len(word) >= _TELLING or not word.isascii())
 
 
 def is_undone(text: str) -> bool:
@@ -340,12 +388,17 @@ def requests_of(items: Sequence[Item], mask: Mask) -> tuple[Said, ...]:
     back = {
         one.position: (item.position[0] + 1, text)
         for (one, _), (item, text) in pairwise(telling)
-        if is_undone(text) and not _AGREES.match(text)
+        if is_undone(text) and not _agrees(text, _said_before(items, item))
     }
     quoted = (*_quoted(telling[:-1], mask, MAX_REQUEST), *_quoted(telling[-1:], mask, MAX_NEWEST))
     return tuple(
         _taken_back(one, back.get(item.position), mask) for one, (item, _) in zip(quoted, telling, strict=True)
     )
+
+
+def _said_before(items: Sequence[Item], until: Item) -> str:
+    """The agent's newest message before an item."""
+    return next((text for item, text in reversed([*spoken(items, "assistant")]) if item.position < until.position), "")
 
 
 def _data_given(items: Sequence[Item]) -> frozenset[str]:
@@ -374,17 +427,17 @@ def replies_of(items: Sequence[Item], mask: Mask) -> tuple[Said, ...]:
     """Short answers of the user to a question of the agent, such as "last 6 months", newest last, each with it."""
     found: list[Said] = []
     data = _data_given(items)
-    question = ""
+    question, row = "", 0
     for item in items:
         if is_said(item, "assistant"):
-            text = content_text(item.content)
+            text, row = content_text(item.content), item.position[0] + 1
             question = text if any(mark in text for mark in "?？") else ""
         elif is_said(item, "user"):
             text = content_text(item.content)
             is_answer = question and text.strip() and (item.id in data or not _tells(text))
             if is_answer and not _NOTICE.match(text):
-                about = _last_question(mask(ends_of(question)))
                 said = _quoted([(item, text)], mask, MAX_REQUEST)[0]
+                about = _answered(mask(ends_of(question)), said.text, row)
                 found.append(msgspec.structs.replace(said, about=about))
             question = ""
     return tuple(found[-KEPT:])
@@ -392,14 +445,22 @@ def replies_of(items: Sequence[Item], mask: Mask) -> tuple[Said, ...]:
 
 def go_ahead_of(items: Sequence[Item], mask: Mask) -> Said | None:
     """The user's newest message where it is a short one that came after the newest request, such as "yeah, do it all",
-    with what it answers; None otherwise."""
+    with what it answers where the agent asked for it; None otherwise."""
     said = list(spoken(items, "user"))
     if not said or said[-1][0].position[0] + 1 <= requests_of(items, mask)[-1].message:
         return None
     newest = said[-1][0]
-    before = [text for item, text in spoken(items, "assistant") if item.position < newest.position][-1:]
     one = _quoted(said[-1:], mask, MAX_REQUEST)[0]
-    return msgspec.structs.replace(one, about=_last_question(mask(ends_of(before[0])))) if before else one
+    before = [(item, text) for item, text in spoken(items, "assistant") if item.position < newest.position][-1:]
+    if not before or not _invites(before[0][1]):
+        return one
+    about = _answered(mask(ends_of(before[0][1])), one.text, before[0][0].position[0] + 1)
+    return msgspec.structs.replace(one, about=about)
+
+
+def only_resumes(go_ahead: Said) -> bool:
+    """Whether a go-ahead answers nothing, and only has a turn that was broken off go on with what was asked before."""
+    return not go_ahead.about and _RESUMES.fullmatch(go_ahead.text.strip()) is not None
 
 
 def not_answered(items: Sequence[Item], mask: Mask) -> str:
@@ -410,7 +471,7 @@ def not_answered(items: Sequence[Item], mask: Mask) -> str:
         return ""
     asked, go_ahead = requests_of(items, mask)[-1], go_ahead_of(items, mask)
     kind = "question" if asks(asked.text) else "request"
-    if go_ahead is not None and _is_invited(items, go_ahead.message):
+    if go_ahead is not None and is_invited(items, go_ahead.message):
         asked, kind = go_ahead, "go-ahead"
     named = f"{kind} in message {asked.message}"
     if is_unanswered(items):
@@ -422,7 +483,7 @@ def not_answered(items: Sequence[Item], mask: Mask) -> str:
     return f"{named}: the agent said first, in message {first[0].position[0] + 1}: {said}; its turn has not ended yet"
 
 
-def _is_invited(items: Sequence[Item], message: int) -> bool:
+def is_invited(items: Sequence[Item], message: int) -> bool:
     """Whether a message of the user agrees to what the agent asked right before it; one that gives data does not."""
     before = ""
     data = _data_given(items)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 import msgspec
 
 from ...models.summaries import ChangedFile, Step, Verb
-from .calls import Call, is_patch, newly_defined, patch_effects, strings
+from .calls import Call, is_check, is_patch, newly_defined, patch_effects, strings
 from .merge import joined_path, tidy
 from .shell import file_effects
 
@@ -25,6 +25,10 @@ _APPLIES = re.compile(r"\b(?:git apply|git am|patch|apply_patch)\b")
 """Programs that change what a patch on their standard input names."""
 MAX_NAMES = 12
 """Names that one step keeps; further ones are counted."""
+
+
+_SHELL_VERBS = frozenset(("edited", "moved", "copied", "deleted", "reverted"))
+_COMMITS = re.compile(r"\bgit (?:-\S+ \S+ )*commit\b")
 
 
 class Change(NamedTuple):
@@ -54,8 +58,11 @@ def trail(calls: Sequence[Call]) -> Trail:
     }
     changes: dict[tuple[str, str], list[Change]] = {}
     gone: dict[str, tuple[str, str]] = {}
+    committed: dict[tuple[str, str], int] = {}
     unnamed = 0
     for call in calls:
+        if call.action.verb == "run" and call.answered and not call.failed and _COMMITS.search(call.action.target):
+            committed = {key: len(made) for key, made in changes.items()}
         found, more = _changes(call)
         unnamed += more
         for change in found:
@@ -65,6 +72,10 @@ def trail(calls: Sequence[Call]) -> Trail:
             into = tidy(change.other)
             for there in (joined_path(folder, path), joined_path(folder, into) + "/" * into.endswith("/")):
                 _appears(there, gone, changes)
+            if change.verb == "reverted" and path == "." and _revert(folder, changes, committed):
+                continue
+            if change.verb == "deleted":
+                _empty(joined_path(folder, path).rstrip("/"), changes)
             changes.setdefault((path, folder), []).append(change)
             if change.verb == "deleted":
                 gone[joined_path(folder, path)] = path, folder
@@ -72,6 +83,27 @@ def trail(calls: Sequence[Call]) -> Trail:
         ChangedFile(path=path, folder=folder, steps=tuple(_steps(made))) for (path, folder), made in changes.items()
     )
     return Trail(tuple(files), unnamed)
+
+
+def _revert(
+    folder: str, changes: dict[tuple[str, str], list[Change]], committed: Mapping[tuple[str, str], int]
+) -> bool:
+    """Note of every file that was only edited since the last commit that a command reverted the whole folder; whether
+    there is any. What was made since is not known to git, and stays."""
+    found = False
+    for key, made in changes.items():
+        since = {change.verb for change in made[committed.get(key, 0) :]}
+        if since == {"edited"} and (not folder or joined_path(key[1], key[0]).startswith(f"{folder.rstrip('/')}/")):
+            made.append(Change(key[0], "reverted"))
+            found = True
+    return found
+
+
+def _empty(folder: str, changes: dict[tuple[str, str], list[Change]]) -> None:
+    """Forget what was changed in a folder that is deleted: none of it is left."""
+    for key in [key for key in changes if f"{joined_path(key[1], key[0]).rstrip('/')}/".startswith(f"{folder}/")]:
+        if joined_path(key[1], key[0]) != folder:
+            del changes[key]
 
 
 def _appears(path: str, gone: dict[str, tuple[str, str]], changes: dict[tuple[str, str], list[Change]]) -> None:
@@ -86,6 +118,18 @@ def _appears(path: str, gone: dict[str, tuple[str, str]], changes: dict[tuple[st
 def _is_in(path: str, folder: str) -> bool:
     """Whether something is in a folder, by the folder's whole name or by as much of it as was given."""
     return path.startswith(f"{folder}/") or (not folder.startswith("/") and f"/{folder}/" in path)
+
+
+def changes_by_shell(call: Call) -> bool:
+    """Whether a command line that went through edited, moved, copied, deleted or reverted files by its words; what a
+    check leaves behind, and temporary files, are none."""
+    if call.action.verb != "run" or not call.answered or call.failed or is_check(call.action.target):
+        return False
+    found, unnamed = _changes(call)
+    return unnamed > 0 or any(
+        change.verb in _SHELL_VERBS and not joined_path(change.folder, change.path).startswith(("/tmp/", "/dev/"))
+        for change in found
+    )
 
 
 def changed_paths(calls: Sequence[Call]) -> list[str]:
