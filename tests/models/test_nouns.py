@@ -49,6 +49,7 @@ LEAST_TWO = {
     ("context/presets.py", "floor"),
     ("experience/views.py", "len(skills)"),
     ("core/offloaded.py", "len(record.items)"),
+    ("memory/summary/talk.py", "len(asked)"),
 }
 """Never fewer than two where they are said."""
 NO_NUMBERS = {("context/forget.py", "message")}
