@@ -30,12 +30,13 @@ setup: $(DEV) ## the environment in .venv, from the pinned files
 $(DEV): requirements/dev.txt requirements/build.txt pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; name it: make PYTHON=/path/to/python3.11 …" >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@# uv takes a seventh of pip's time. Where it reaches no index, since only pip's settings name one, pip does it all.
-	@# Neither compiles: what is imported, is when it is, and that is a quarter of these packages.
-	sed -n '/^uv==/,/[^\\]$$/p' requirements/dev.txt | $(BIN)/python -m pip install --quiet --require-hashes -r /dev/stdin
-	$(UV) --require-hashes -r requirements/dev.txt -r requirements/build.txt || \
-		$(BIN)/python -m pip install --quiet --no-compile --require-hashes -r requirements/dev.txt -r requirements/build.txt
-	$(UV) --no-deps --no-build-isolation -e .
+	@# uv takes a seventh of pip's time. Where it is not to be had, or reaches no index, since only pip's settings name one,
+	@# pip does it all. Neither compiles: what is imported, is when it is, and that is a quarter of these packages.
+	-sed -n '/^uv==/,/[^\\]$$/p' requirements/dev.txt | $(BIN)/python -m pip install --quiet --require-hashes -r /dev/stdin
+	$(UV) --require-hashes -r requirements/dev.txt -r requirements/build.txt || sed '/^uv==/,/[^\\]$$/d' requirements/dev.txt | \
+		$(BIN)/python -m pip install --quiet --no-compile --require-hashes -r /dev/stdin -r requirements/build.txt
+	$(UV) --no-deps --no-build-isolation -e . || \
+		$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
 test: $(DEV) ## all tests, the crash harness for CRASH_SECONDS each (3)
