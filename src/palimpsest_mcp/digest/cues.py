@@ -130,12 +130,10 @@ PARTIAL = re.compile(
     r"|truncated|(?:output|results?|file|content) (?:was |were |is |are )?truncated|showing (?:first|lines|results))"
 )
 """A tool's own word that it does not show everything: who does not see it takes a part for the whole."""
-_PWD = re.compile(r"\S+ pwd\b")
-_FOLDER = re.compile(r"/\S{0,200}")
-COMMITTED = re.compile(r"\[[\w./-]{1,100}(?: \(root-commit\))? [0-9a-f]{7,40}\] ")
-"""What `git commit` says when it is done: it stands behind what its hooks printed, and below none of their headings."""
 _LABELLED = 120
 """Characters of a line that are looked at for it."""
+_PWD = re.compile(r"\S+ pwd\b")
+_FOLDER = re.compile(r"/\S{0,200}")
 _QUOTED_CODE = re.compile(r"`[^`]{0,200}`")
 _RAISES = _any(
     r"\b(?:throw|raise|panic!?|fail)[ (]",

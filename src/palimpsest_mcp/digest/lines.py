@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 from ..models.records import LineKind
 from .blocks import Block, escaped
-from .cues import COMMITTED, PARTIAL
+from .cues import PARTIAL
 from .item import DEEP, Item
 from .notation import CUT, Heads
 from .pieces import joined
 from .rank import tokens_of
+from .readers.diff import COMMITTED
 from .runs import PLACE
 
 FEW = 10

@@ -57,9 +57,8 @@ def followers(units: Sequence[Unit], records: Sequence[Record], forms: Sequence[
     ordered = -1
     fenced = False
     counted = {n for unit in units if unit.block >= 0 for n in unit.records}
-    drawn = not LISTS.isdisjoint(
-        forms
-    )  # a tree in a text for people; of one that a program printed entries are counted
+    # A tree in a text for people; of one that a program printed entries are counted.
+    drawn = not LISTS.isdisjoint(forms)
     for n, record in enumerate(records):
         if record.kind == "noise" and not (forms[n] == "code" and SAYS.search(record.text)):
             if forms[n] == "prose" and record.text.startswith(_FENCES):

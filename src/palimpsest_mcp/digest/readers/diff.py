@@ -9,8 +9,8 @@ from ..records import Kind, Reading, Record
 from .code_lines import defines
 
 _COMMIT = re.compile(r"commit [0-9a-f]{7,40}\b")
-_MADE = re.compile(r"\[[\w./-]{1,100}(?: \(root-commit\))? [0-9a-f]{7,40}\] ")
-"""What `git commit` answers."""
+COMMITTED = re.compile(r"\[[\w./-]{1,100}(?: \(root-commit\))? [0-9a-f]{7,40}\] ")
+"""What `git commit` says when it is done: it stands behind what its hooks printed, and below none of their headings."""
 _MAIL = re.compile(r"From [0-9a-f]{40} ")
 """A commit as `git format-patch` writes it."""
 _SHORT = re.compile(r"[0-9a-f]{7,12} \S.{0,200}?[g-zG-Z]")
@@ -21,7 +21,7 @@ _TOTALS = re.compile(r" ?\d+ files? changed(?:, \d|$)")
 _HUNK = re.compile(r"@@@? -\d{1,9}(?:,(\d{1,9}))? (?:-\d{1,9}(?:,\d{1,9})? )?\+\d{1,9}(?:,(\d{1,9}))? @@")
 _PATCH = re.compile(r"\*\*\* (?:Begin|End) Patch|\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: ")
 _HEAD = re.compile(
-    rf"diff --git |{_MAIL.pattern}|{_HUNK.pattern}|{_PATCH.pattern}|{_MADE.pattern}|"
+    rf"diff --git |{_MAIL.pattern}|{_HUNK.pattern}|{_PATCH.pattern}|{COMMITTED.pattern}|"
     r" ?\d+ files? changed, \d+ (?:insertion|deletion)"
 )
 _BETWEEN = re.compile(
@@ -146,8 +146,8 @@ def read(lines: Sequence[str]) -> Reading:
             until, headed = _hunk_end(lines, i, head) if head else 0, False
             grown = until - i > _LARGE and all(row[:1] == "+" for row in lines[i + 1 : until] if row)
             scale = (0.2 if file >= 0 and _GENERATED.search(records[file].text) else 1.0) * (0.5 if grown else 1.0)
-        elif _MADE.match(line) or _COMMIT.match(line) or _MAIL.match(line):
-            kind, worth, under = ("outcome", 4.0, -1) if _MADE.match(line) else ("heading", 1.0, -1)
+        elif COMMITTED.match(line) or _COMMIT.match(line) or _MAIL.match(line):
+            kind, worth, under = ("outcome", 4.0, -1) if COMMITTED.match(line) else ("heading", 1.0, -1)
             commit, file, hunk, patch, subject, headed = len(records), -1, -1, False, True, False
         elif line.startswith(("diff ", "Index: ")) or (line.startswith("--- ") and not headed):
             named, headed = _named(lines, i), True
