@@ -120,6 +120,24 @@ async def test_the_report_says_how_many_left_and_the_archive_has_them(p: Palimps
     assert await p.restore_all("s") == messages
 
 
+async def test_what_dropped_thinking_frees_goes_to_digests_and_is_counted(p: Palimpsest) -> None:
+    messages = conversation(range(20))
+    for block in (one for row in messages if isinstance(row["content"], list) for one in row["content"]):
+        if block["type"] == "thinking":
+            block["thinking"] = "Which of the jobs was it, and what did it write last? " * 30
+    how: dict[str, Any] = {"target": 0.3, "force": True, "keep_last": 3}
+    done = await p.compact_messages(messages, session_id="s", model=BOUND, **how)
+    assert (target := done.report.target_tokens) and (after := done.report.after.used.value)
+    assert done.report.status == "compacted" and 0.9 * target < after <= target
+    again = await p.compact_messages(done.messages, session_id="other", model=BOUND, dry_run=True, **how)
+    assert again.report.before.used.value == pytest.approx(after, rel=0.01), "the list is as large as the report says"
+    parts = {one.reason: one.tokens for one in done.report.stayed}
+    assert sum(parts.values()) == after and parts["thinking"] < 1_000
+    planned = await p.compact_messages(messages, session_id="third", model=BOUND, dry_run=True, **how)
+    assert (said := planned.report.after.used.value) and 0.9 * target < said <= target
+    assert sum(one.tokens for one in planned.report.stayed) == said
+
+
 async def test_drop_block_keeps_the_thinking_and_says_what_the_request_needs(p: Palimpsest) -> None:
     messages = conversation(range(20))
     how: dict[str, Any] = {"session_id": "s", "model": BOUND, "target": 0.5, "force": True, "keep_last": 3}

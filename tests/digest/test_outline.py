@@ -493,10 +493,31 @@ def test_errors_that_are_not_shown_are_told_by_their_files() -> None:
     blocks = encoded(source.reading, range(3), source.mined(range(3)))[1]
     assert [one.kind for one in source.reading.records] == ["error"] * 3
     said = unshown(source.reading, blocks, {0}, 100, few=False)
-    assert said == "errors: …/test/chat.ts:4, …/test/editor.ts:5"
+    assert said == "other errors: …/test/chat.ts:4, …/test/editor.ts:5"
     assert outlined(errors, 60) == "errors: …/test/chat.ts:3,4, …/test/editor.ts:5"
     bare = Source("\n".join(f"error: part {n} failed" for n in range(4)))
     assert not unshown(bare.reading, encoded(bare.reading, range(4), bare.mined(range(4)))[1], {0}, 100, few=False)
+
+
+def test_of_many_errors_of_a_file_is_said_what_most_of_them_say() -> None:
+    """Twelve errors of one file were "(12)", and nobody knew that eight want one argument more."""
+    line = "../tui/test/markdown.test.ts({},21): error TS2554: Expected 4-5 arguments, but got 3."
+    other = "../tui/test/markdown.test.ts(195,5): error TS2322: Type 'boolean' is not assignable to type 'string'."
+    first = "../tui/test/chat.ts(83,49): error TS2345: Argument of type 'undefined' is not assignable to 'Theme'."
+    source = Source("\n".join([first, *(line.format(n) for n in range(36, 900, 97)), other]))
+    records = source.reading.records
+    blocks = encoded(source.reading, range(len(records)), source.mined(range(len(records))))[1]
+    said = unshown(source.reading, blocks, {0}, 200, few=False)
+    assert said == (
+        "other errors: …/test/markdown.test.ts (10, 9 of them “TS2554: Expected 4-5 arguments, but got 3.”)"
+    )
+
+
+def test_a_function_is_named_by_what_it_is_assigned_to() -> None:
+    """Two definitions were counted and one of them named."""
+    code = "class Editor {\n\tsubmit(): void {\n\t}\n}\nthis.editor.onCtrlC = () => {\n\tthis.stop();\n};\n"
+    said = outlined(code, 100)
+    assert "this.editor.onCtrlC" in said, said
 
 
 def test_of_a_few_hits_those_that_are_not_shown_are_named() -> None:

@@ -61,6 +61,8 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     """Ids of items that are not to be offered (again)."""
     result_overhead: int = 0
     """Tokens that a tool result takes beside its text, its digest too."""
+    thinking: Mapping[str, int] = {}
+    """Thinking that leaves the list with the first result: ids of its items, and the tokens of each."""
     share_by: Share | None = None
     """How the target is shared out among digests; None gives every batch the policy's share of its tokens."""
     digests_only: bool = False
@@ -75,6 +77,16 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
 
     due: int | None = None
     """Tokens at which a pass is due; None where `enough` is."""
+
+    @property
+    def leaves_anyway(self) -> int:
+        """Tokens that leave with the first result, whatever stands for it."""
+        return sum(self.thinking.values())
+
+    @property
+    def excess(self) -> int:
+        """Tokens that digests have to gain."""
+        return self.used - self.leaves_anyway - self.goal
 
     def is_due(self, predicted: int) -> bool:
         """Whether a pass that leaves so many tokens leaves the context above the trigger."""
@@ -235,13 +247,14 @@ def _at(
         brief_tokens=brief_tokens,
     )
     units = units_of(items, verdicts, wish.taken, known.scores, result_overhead=wish.result_overhead)
-    excess = None if wish.strategy.takes_all else wish.used - wish.goal
+    excess = None if wish.strategy.takes_all else wish.excess
     slots = batches(units, excess=excess, sizing=sizing)
     return Fit(slots=tuple(slots), verdicts=verdicts, keep_last=newest, predicted=_predicted(wish, slots))
 
 
 def _predicted(wish: Wish, slots: Sequence[Slot]) -> int:
-    return max(0, wish.used - sum(map(gain_of, slots)))
+    anyway = wish.leaves_anyway if slots or wish.taken else 0
+    return max(0, wish.used - anyway - sum(map(gain_of, slots)))
 
 
 def _shrink_k(
@@ -308,7 +321,7 @@ def _spread(
     """
 
     units = units_of(items, best.verdicts, wish.taken, known.scores, result_overhead=wish.result_overhead)
-    excess, most = wish.used - wish.goal, policy.max_digest_tokens
+    excess, most = wish.excess, policy.max_digest_tokens
     every = batches(units, excess=None, sizing=sizing)
     digests = [slot for slot in every if not (slot.pointer or slot.copies)]
     leaving = sum(slot.tokens for slot in digests)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TypedDict, Unpack
 
 import msgspec
@@ -49,6 +49,7 @@ class PlanNumbers(TypedDict, total=False):
     keep_last: int | None
     strategy: Strategy
     result_overhead: int
+    thinking: Mapping[str, int]
     share_by: Share | None
     digests_only: bool
     enough: int | None
@@ -97,6 +98,7 @@ def plan(
             were converted into the items' unit: rounding must not move a ratio of exactly 0.70 below the trigger.
         strategy: the order in which units leave, and whether all do; the policy is one that was put `under` it.
         result_overhead: tokens that a tool result takes beside its text, its digest too.
+        thinking: tokens of the thinking that leaves with the first result, by the id of its item.
         share_by: how the target is shared out among digests; None gives each batch the policy's share of its tokens.
         digests_only: no digest gives way to a pointer for the target.
         said: the unit of the numbers in the plan's sentence.
@@ -199,6 +201,7 @@ def _wish(
         keep_last=numbers.get("keep_last"),
         force=force,
         result_overhead=numbers.get("result_overhead", 0),
+        thinking=numbers.get("thinking", {}),
         share_by=numbers.get("share_by"),
         digests_only=numbers.get("digests_only", False),
         strategy=numbers.get("strategy", STRATEGIES[DEFAULT]),
@@ -343,6 +346,9 @@ def _held(found: Fit, wish: Wish, said: Said) -> str:
 def _parts(found: Fit, wish: Wish, said: Said) -> tuple[Part, ...]:
     leaving = {item_id for slot in found.slots for item_id in slot.item_ids}
     left = wish.used - sum(slot.tokens for slot in found.slots)
+    if found.slots or wish.taken:
+        leaving |= wish.thinking.keys()
+        left -= wish.leaves_anyway
     return breakdown(stays(found.verdicts, leaving), said.tokens(left), scale=said.scale)
 
 

@@ -88,7 +88,6 @@ class Messages:
             PassInProgress, WriteFailed, PlanStale: what a pass raises.
         """
         policy = await policy_of(self._deps, self._sessions, info, asked.policy)
-        request = PassRequest(policy=policy, options=asked, requested=requested, off=off)
         # Whoever does not get the lock has written nothing: lists that compete import no faster than passes end.
         lock = nullcontext() if asked.dry_run else self._deps.store.ledger.pass_lock(self._sessions.key(info))
         async with lock:
@@ -100,6 +99,14 @@ class Messages:
             measurement = await measured(self._deps, self._sessions, info, policy, asked, imported=imported)
             if measurement.window_tokens is None:
                 raise no_window()
+            drops = asked.thinking == DROP and context.form != "openai"
+            request = PassRequest(
+                policy=policy,
+                options=asked,
+                requested=requested,
+                off=off,
+                drops_thinking=drops and binds_thinking(measurement.usage.model) is not False,
+            )
             result = await run_pass(self._deps, self._sessions, info, measurement, request, held=True)
         note = host_note(asked.host or context.host)
         answer = report(info, measurement, request, result, note=note)

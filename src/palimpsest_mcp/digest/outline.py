@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from ..models.text import counted
 from .blocks import Block
@@ -39,6 +39,8 @@ _DEFINED = re.compile(
     r"\b(?:class|def|defp?|defmodule|defstruct|enum|fn|func|function|impl|interface|module|namespace|record|struct|trait"
     r"|type|const|let|var)\s+([A-Za-z_$][\w$.]*)"
 )
+_ASSIGNED = re.compile(r"([A-Za-z_$][\w$.]*)\s*=\s*(?:async\b\s*)?(?:function\b|(?:\([^()]*\)|\w+)\s*=>)")
+"""A function by what it is assigned to."""
 _CALLED = re.compile(r"([A-Za-z_$][\w$.]*)\s*\(")
 _SPOKEN = re.compile(r"[a-z][\w.]* ?\(?\s*(?::([a-z]\w*)|[\"'`]([^\"'`]{2,100})[\"'`])")
 """A test or a block that is named by its first argument."""
@@ -71,6 +73,9 @@ _NAMES_ONLY = 0.7
 """Share of the width that names may take without values: each tells less."""
 _HITS = 60
 """Characters that say where the hits are that are not shown, at most."""
+_ERRORS, _SAID = 150, 70
+"""The same of errors, and of what most of a file say, which is how they are mended."""
+_BEHIND_PLACE = re.compile(r"[\d,:)\s-]*(?:error:?\s+)?")
 _MOST_SECTIONS = 8
 """Sections of which nothing is shown that are named where much else is."""
 _EXAMPLE = "example fields: "
@@ -103,7 +108,7 @@ def outline(reading: Reading, blocks: Sequence[Block], width: int, ask: Ask = UN
         following = f"; {rows_behind(reading, members, width - len(first), ask)}" if members else ""
         return first + left_out + following
     errors = [n for n, one in enumerate(records) if one.kind == "error"]
-    if len(errors) >= _LEAST and (places := _places(records, errors, min(names_only, _HITS))):
+    if len(errors) >= _LEAST and (places := _error_places(records, errors, min(names_only, _ERRORS))):
         return places
     kinds = Counter(one.kind for one in records if one.kind not in _UNCOUNTED)
     if list(kinds) == ["entry"] and (names := _entries(records)):
@@ -173,10 +178,12 @@ def unshown(
         others = [name for name in fields if name not in lists_named]
         named = hidden_sections(records, shown, width, few=few, page=page, data=data, examples=False)
         return "; ".join(filter(None, (named, object_outline(reading, lists, others, width - len(named), ask, shown))))
-    for kind in ("hit", "error"):  # of errors the note says how many they are
-        hits = [n for n, one in enumerate(records) if n not in shown and one.kind == kind]
-        if len(hits) >= _LEAST and (said := _places(records, hits, min(width, _HITS))):
-            return said
+    hits = [n for n, one in enumerate(records) if n not in shown and one.kind == "hit"]
+    errors = [n for n, one in enumerate(records) if n not in shown and one.kind == "error"]
+    if len(hits) >= _LEAST and (said := _places(records, hits, min(width, _HITS))):
+        return said
+    if len(errors) >= _LEAST and (said := _error_places(records, errors, min(width, _ERRORS))):
+        return f"other {said}" if shown else said
     if few or not data:
         return hidden_sections(records, shown, width, few=few, page=page, examples=not data)
     return ""
@@ -204,13 +211,12 @@ def hidden_sections(
     own = [one for one in hidden if one.kind == "heading" and one.worth]
     own = [one for one in own if one.text[:1] == "#" or not (data or one.text[-1:] in ":：")]  # others lead to a list
     points = [] if data else [found[1] for one in hidden if (found := _TITLED.match(one.text))]
+    built = example(records, shown, width) if examples else ""  # first: what is written by it must have these fields
     said: list[str] = []
     for noun, names in (("section", _sections(own)), ("point", points)):
         if len(names) >= _LEAST and (few or len(names) <= _MOST_SECTIONS * (not page)):
-            said.append(joined_names(counted(len(names), noun), names, width - sum(map(len, said))))
-    if examples and (built := example(records, shown, width - sum(map(len, said)))):
-        said.append(built)
-    return "; ".join(said)
+            said.append(joined_names(counted(len(names), noun), names, width - len(built) - sum(map(len, said))))
+    return "; ".join(filter(None, (*said, built)))
 
 
 def example(records: Sequence[Record], shown: Collection[int], width: int) -> str:
@@ -258,27 +264,52 @@ def _entries(records: Sequence[Record]) -> list[str]:
 
 
 def _places(records: Sequence[Record], hits: Sequence[int], width: int) -> str:
-    """Where hits, or errors, are: in which lines of which files, else how many in which; of one file in the lines that
-    fit. Empty of errors that say no place."""
+    """Where hits are: in which lines of which files, else how many in which; of one file in the lines that fit."""
     files: dict[str, list[str]] = {}
-    kind = records[hits[0]].kind
     for n in hits:
-        found = (_AT if kind == "hit" else _ERROR_AT).match(records[n].text)
-        if not found and kind != "hit":
-            continue
-        above = records[records[n].under].text if kind == "hit" and records[n].under >= 0 else ""
+        found = _AT.match(records[n].text)
+        above = records[records[n].under].text if records[n].under >= 0 else ""
         path, line = (found[1], found[2]) if found else ("", "")
         files.setdefault(path or above.removesuffix(":"), []).append(line or "")
-    total = counted(len(hits), kind) if kind == "hit" else "errors"
-    if not files or (kind != "hit" and sum(map(len, files.values())) * 2 < len(hits)):
-        return ""
-    exact = [f"{_end_of(path)}:{','.join(lines)}" for path, lines in files.items() if path and all(lines)]
-    if exact and len(exact) == len(files) and sum(len(one) + 2 for one in exact) <= width:
-        return joined_names(total, exact, width)
+    total = counted(len(hits), "hit")
+    if exact := _in_lines(total, files, width):
+        return exact
     if list(files) == [""]:
         return joined_names(f"{total} in lines", files[""], width) if all(files[""]) else ""
-    most = sorted(files.items(), key=lambda one: -len(one[1]))
-    return joined_names(total, [f"{_end_of(path)} ({len(lines):,})" for path, lines in most], width)
+    return joined_names(total, [f"{_end_of(path)} ({len(lines):,})" for path, lines in _most(files)], width)
+
+
+def _error_places(records: Sequence[Record], errors: Sequence[int], width: int) -> str:
+    """Where errors are: in which lines of which files, else how many in which, and what most of these say; the note
+    counts them. Empty where they say no place."""
+    files: dict[str, list[str]] = {}
+    said: dict[str, Counter[str]] = {}
+    for n in errors:
+        if found := _ERROR_AT.match(text := records[n].text):
+            files.setdefault(found[1], []).append(found[2] or "")
+            message = text[found.end() :]
+            said.setdefault(found[1], Counter())[_BEHIND_PLACE.sub("", message, count=1)] += 1
+    if not files or sum(map(len, files.values())) * 2 < len(errors):
+        return ""
+    if exact := _in_lines("errors", files, min(width, _HITS)):
+        return exact
+    told: list[str] = []
+    for path, lines in _most(files):
+        [(message, often)] = said[path].most_common(1)
+        same = f", {often} of them “{message}”" if often > 1 and 0 < len(message) <= _SAID else ""
+        told.append(f"{_end_of(path)} ({len(lines):,}{same})")
+    return joined_names("errors", told, width)
+
+
+def _in_lines(total: str, files: Mapping[str, Sequence[str]], width: int) -> str:
+    """In which lines of which files, where that fits."""
+    exact = [f"{_end_of(path)}:{','.join(lines)}" for path, lines in files.items() if path and all(lines)]
+    fits = len(exact) == len(files) and sum(len(one) + 2 for one in exact) <= width
+    return joined_names(total, exact, width) if exact and fits else ""
+
+
+def _most(files: Mapping[str, Sequence[str]]) -> list[tuple[str, Sequence[str]]]:
+    return sorted(files.items(), key=lambda one: -len(one[1]))
 
 
 def _end_of(path: str) -> str:
@@ -300,7 +331,12 @@ def _definitions(records: Sequence[Record]) -> list[str]:
     """A name for each, empty where none is told; clauses of one name with what they are for."""
     texts = [_PLACE.sub("", one.text) for one in records if one.kind == "definition"]
     found = (
-        _SPOKEN.match(text) or _DEFINED.search(text) or _CALLED.search(text) or _RULE.match(text) for text in texts
+        _SPOKEN.match(text)
+        or _DEFINED.search(text)
+        or _ASSIGNED.search(text)
+        or _CALLED.search(text)
+        or _RULE.match(text)
+        for text in texts
     )
     names = [next(filter(None, one.groups()), "") if one else "" for one in found]
     often = Counter(names)

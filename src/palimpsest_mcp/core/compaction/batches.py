@@ -179,7 +179,7 @@ class Batches:
 
     def _now(self, first: Plan) -> int:
         """Tokens that the context would take, in our own."""
-        return first.before_tokens - self.state.freed_tokens(self._items)
+        return first.before_tokens - self.state.freed_tokens(self._items, self._planner.thinking)
 
     async def _take(self, slot: Slot, *, named: str = "") -> int | None:
         """Tokens that stand for the slot's items from now on; None when they stay as they are.
@@ -313,7 +313,7 @@ class Batches:
         """Whether it misses the target and freed less than is worth a new prefix: the plan promised more, or most of
         what was to go up a level stayed."""
         told = self._request.options
-        gained = self.state.freed_tokens(self._items) + raised_by
+        gained = self.state.freed_tokens(self._items, self._planner.thinking) + raised_by
         if told.force or told.target is not None or self._request.how.remakes:
             return False
         left = first.before_tokens - gained
@@ -324,7 +324,7 @@ class Batches:
         """Take all of it back where it freed too little."""
         if not self._frees_too_little(first, raised_by):
             return
-        gained = self.state.freed_tokens(self._items) + raised_by
+        gained = self.state.freed_tokens(self._items, self._planner.thinking) + raised_by
         least = self._least(first.before_tokens - gained)
         self.state.take_out([made.record.batch_id for made, _ in self.made])
         self.state.copies, self.state.outcomes, self.state.slots = [], [], {}

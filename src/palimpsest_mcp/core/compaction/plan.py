@@ -49,6 +49,8 @@ class PassRequest:
     """Where the host compacts by itself, in words, where no adapter of ours acts in it or before it; else empty."""
     reason: Reason | None = None
     """What records give as theirs; None: whether it was forced says it."""
+    drops_thinking: bool = False
+    """Thinking behind the first change leaves the list that is given back."""
 
     @property
     def how(self) -> Strategy:
@@ -107,6 +109,9 @@ class Planner:
         self.facts = Facts(measurement.view.items, request.rules)
         """Of the session as it stands, whatever is planned."""
         self._digests_only = False
+        self.thinking: dict[str, int] = {}
+        """Thinking that leaves the list with the first result of this pass, and was not behind an earlier digest: ids
+        of its items, and the tokens of each."""
         self.enough = self._enough()
         """Tokens that the pass should come down to where it misses its target, in our own; None where that is all the
         same: it was forced, or given a target of its own."""
@@ -130,7 +135,11 @@ class Planner:
 
     async def first(self) -> Plan:
         """The plan, and with it everything known that its digests may leave specifics to."""
-        found = self._unless_thinking_stands(self._planned())
+        found = self._planned()
+        if self.request.drops_thinking and found.slots:
+            self.thinking = self._thinking_behind(found)
+            found = self._planned() if self.thinking else found
+        found = self._unless_thinking_stands(found)
         if found.status == "planned" and not (self.request.options.target is None and self.request.options.dry_run):
             await self._look_around()
         return found
@@ -148,12 +157,7 @@ class Planner:
         model = self.measurement.usage.model
         if self.request.options.thinking != REFUSE or not found.slots or binds_thinking(model) is False:
             return found
-        first = min(self.items[name].item.position for slot in found.slots for name in slot.item_ids)
-        behind = [
-            one
-            for one in self.items.values()
-            if one.item.kind == "thinking" and one.state == "live" and one.item.position > first
-        ]
+        behind = self._thinking_behind(found, however_far=True)
         if not behind:
             return found
         said = (
@@ -164,6 +168,25 @@ class Planner:
         return msgspec.structs.replace(
             found, status="nothing_to_do", reason=said, slots=(), predicted_tokens=found.before_tokens
         )
+
+    def _thinking_behind(self, found: Plan, *, however_far: bool = False) -> dict[str, int]:
+        """Thinking behind the first result that would leave, up to the first digest that stands already: what is behind
+        that was dropped before, and only a list that came as it once was still has it.
+
+        Args:
+            however_far: all of it.
+        """
+        first = min(self.items[name].item.position for slot in found.slots for name in slot.item_ids)
+        standing = [one.item.position for one in self.items.values() if one.state == "replaced"]
+        last = min(standing, default=None) if not however_far else None
+        return {
+            name: one.tokens
+            for name, one in self.items.items()
+            if one.item.kind == "thinking"
+            and one.state == "live"
+            and first < one.item.position
+            and (last is None or one.item.position < last)
+        }
 
     def _planned(self) -> Plan:
         request, measurement = self.request, self.measurement
@@ -196,6 +219,7 @@ class Planner:
         return {
             **in_our_tokens(self.measurement, self.request),
             "result_overhead": self.measurement.counter.per_result_overhead,
+            "thinking": self.thinking,
             "share_by": partial(_share, GROWTH * self.request.rules.budget_share),
             "digests_only": self._digests_only,
             "enough": self.enough,
@@ -339,9 +363,14 @@ class PassState:
                 away.add(made.record.batch_id)
         return away
 
-    def freed_tokens(self, items: Mapping[str, ContextItem]) -> int:
-        """Tokens that the context is shorter by, digests of a higher level aside."""
-        return sum(
+    def freed_tokens(self, items: Mapping[str, ContextItem], thinking: Mapping[str, int]) -> int:
+        """Tokens that the context is shorter by, digests of a higher level aside.
+
+        Args:
+            thinking: what leaves with the first result (`Planner.thinking`).
+        """
+        anyway = sum(thinking.values()) if any(one.digest_tokens is not None for one in self.outcomes) else 0
+        return anyway + sum(
             sum(items[name].tokens for name in one.item_ids) - one.digest_tokens
             for one in self.outcomes
             if one.digest_tokens is not None

@@ -116,7 +116,7 @@ def _after(measurement: Measurement, request: PassRequest, result: PassResult) -
     if request.options.dry_run:
         used = measurement.used_less(result.plan.before_tokens - result.plan.predicted_tokens)
     else:
-        used = measurement.used_with(result.view)
+        used = measurement.used_less(measurement.view.tokens - result.view.tokens + sum(result.thinking.values()))
     ratio = ratio_of(used, before.effective_window.value)
     zone = zone_of(ratio, request.policy)
     source = before.used.source if used == before.used.value else f"{before.used.source}, less what was replaced"
@@ -147,9 +147,10 @@ def _stayed(measurement: Measurement, request: PassRequest, result: PassResult, 
     """What is in the context after the pass: what stays and why, its new digests, and what is no item."""
     if request.options.dry_run:
         leaving = {name for slot in result.plan.slots for name in slot.item_ids}
-        saved = result.plan.before_tokens - result.plan.predicted_tokens
+        saved = result.plan.before_tokens - result.plan.predicted_tokens - sum(result.thinking.values())
         digests = sum(one.tokens for one in measurement.view.items if one.item.id in leaving) - saved
-        entries = [*stays(result.plan.verdicts, leaving), *_shared(DIGESTS, len(leaving), digests)]
+        gone = leaving | result.thinking.keys()
+        entries = [*stays(result.plan.verdicts, gone), *_shared(DIGESTS, len(leaving), digests)]
     else:
         before = {one.item.id: one.batch_id for one in measurement.view.items}
         reasons = dict(_reasons(result.plan.verdicts))
@@ -160,6 +161,7 @@ def _stayed(measurement: Measurement, request: PassRequest, result: PassResult, 
             (DIGESTS if one.batch_id and one.batch_id != before.get(name) else reasons.get(name, MAY_LEAVE), one.tokens)
             for one in result.view.items
             for name in (one.item.id,)
+            if name not in result.thinking
         ]
     return breakdown(entries, after.used.value, scale=measurement.scale)
 

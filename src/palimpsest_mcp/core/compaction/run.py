@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
@@ -63,6 +63,8 @@ class PassResult:
     """Results that left pointers for the target, so that others could be digested."""
     pointers_take: int = 0
     """Tokens of the pointers, with each result's own."""
+    thinking: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Thinking that leaves the list with them: ids of its items, and the tokens of each."""
     leaving: list[ContextItem] = field(default_factory=list[ContextItem])
     """The items that were replaced, as they stood before."""
     refusal: str = ""
@@ -110,6 +112,7 @@ async def run_pass(
             view=measurement.view,
             fold=measurement.fold,
             asked_for=planner.digesting.focus.asked_for,
+            thinking=planner.thinking if first.slots else {},
         )
     with noted("pass", session=info.handle) as counts:
         async with nullcontext() if held else deps.store.ledger.pass_lock(sessions.key(info)):
@@ -184,6 +187,7 @@ class _Pass:
             copies_took=sum(one.tokens for one, _ in copies),
             pointers_take=sum(self._counter.count(text) + self._counter.per_result_overhead for _, text in copies),
             leaving=leaving,
+            thinking=self._planner.thinking if leaving else {},
         )
 
     async def _work_out(self, first: Plan) -> Plan:
@@ -210,7 +214,7 @@ class _Pass:
             return 0.0
         if self._batches.refusal:  # all of them were taken back
             return used / window
-        gained = self._batches.state.freed_tokens(self._planner.items) * self._measurement.scale
+        gained = self._batches.state.freed_tokens(self._planner.items, self._planner.thinking) * self._measurement.scale
         return (used - gained) / window
 
     async def _with_more_room(self, first: Plan) -> Plan:
