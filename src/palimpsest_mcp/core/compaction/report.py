@@ -39,7 +39,7 @@ def report(
 ) -> Report:
     """What a pass did, or would do."""
     before, overhead = measurement.usage, measurement.counter.per_result_overhead
-    after = _after(measurement, request, result)
+    after = _usage_after(measurement, request, result)
     target_tokens, target_ratio = _target(measurement, request, result)
     stayed = _stayed(measurement, request, result, after)
     status, reason = _outcome(measurement, request, result, after, target_tokens, stayed)
@@ -111,7 +111,7 @@ def _undo(handle: str) -> Advice:
     return Advice("{}", Either(command=Advice("{}", here), tool=Advice("{}", tool), call=Advice("{}", here)))
 
 
-def _after(measurement: Measurement, request: PassRequest, result: PassResult) -> Usage:
+def _usage_after(measurement: Measurement, request: PassRequest, result: PassResult) -> Usage:
     before = measurement.usage
     if request.options.dry_run:
         used = measurement.used_less(result.plan.before_tokens - result.plan.predicted_tokens)
