@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from ..context.view import View
-from ..digest.engine import outcome_lines
+from ..digest.choice import outcome_lines
 from ..errors import FileWrongShape, InvalidArgument
 from ..hosts.codex import CODEX
 from ..hosts.detect import parse_value

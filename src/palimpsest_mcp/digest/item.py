@@ -15,6 +15,7 @@ from .notation import CUT
 from .pieces import (
     COLUMNS,
     LINE,
+    MANY,
     ROW,
     SPOKEN,
     Spot,
@@ -307,7 +308,8 @@ class Item:
                 columns = [c for c in range(len(record.cells)) if c not in self.blocks[unit.block].same]
                 if len(columns) < COLUMNS:
                     continue
-                if len(record.text) < ROW:  # hardly longer than a piece, but its columns may be left out
+                if len(record.text) < ROW or self.blocks[unit.block].total >= MANY:
+                    # Hardly longer than a piece, but its columns may be left out; or one of many rows, which show more.
                     columns = [c for c in columns if is_exception(table, record, c)]
                 for piece in of_row(record, n, columns, table, self.specs[n]):
                     piece.of = unit.block

@@ -83,9 +83,15 @@ _BEFORE = 0.65
 """Share of the room that rows take of those that follow them."""
 
 
-def outline(reading: Reading, blocks: Sequence[Block], width: int, ask: Ask = UNASKED) -> str:
+def outline(
+    reading: Reading, blocks: Sequence[Block], width: int, ask: Ask = UNASKED, *, one_shown: bool = False
+) -> str:
     """At most about `width` characters; empty where nothing names what is in it. Equal names are said once, and counted
-    each."""
+    each.
+
+    Args:
+        one_shown: an error stands below, so that these are the others.
+    """
     records, tables = reading.records, reading.tables
     names_only = int(_NAMES_ONLY * width)
     lists = sorted((one for one in blocks if one.table >= 0 and one.total > 1), key=lambda one: -one.total)
@@ -109,7 +115,7 @@ def outline(reading: Reading, blocks: Sequence[Block], width: int, ask: Ask = UN
         return first + left_out + following
     errors = [n for n, one in enumerate(records) if one.kind == "error"]
     if len(errors) >= _LEAST and (places := _error_places(records, errors, min(names_only, _ERRORS))):
-        return places
+        return f"other {places}" if one_shown else places
     kinds = Counter(one.kind for one in records if one.kind not in _UNCOUNTED)
     if list(kinds) == ["entry"] and (names := _entries(records)):
         return joined_names(counted(kinds["entry"], "entry"), names, names_only)

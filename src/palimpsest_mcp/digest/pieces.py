@@ -21,6 +21,8 @@ from .source_facts import between, cut_at
 
 LINE, ROW = 80, 120
 """Characters of a line, and of a row, from which it has pieces."""
+MANY = 50
+"""Rows of a table from which only what is an exception among them is told of one alone."""
 COLUMNS = 4
 """Columns of a row that has pieces, at least."""
 _LABEL = 3

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ..models.records import Digest, DigestLine, DigestPart, DigestRequest, Prose, SpecificCounts
+from ..models.records import Digest, DigestLine, DigestRequest, Prose
 from ..text.languages import word_lists
 from .blocks import escaped
 from .engine import Attempt, ExtractiveDigester
@@ -135,19 +135,17 @@ class HandedDigester(ExtractiveDigester):
 class _Composing(Attempt):
     """An attempt that leaves room for summaries."""
 
-    _prose: dict[int, list[DigestLine]]
-    """Lines by part, label included; empty while the extractive digest is made."""
-
     def composed(self) -> Digest | None:
         """The digest with every summary that may be used; None where none may, or where they would cost too much."""
-        self._prose, self._reasons = {}, Counter[tuple[str, str]]()
+        self._reasons = Counter[tuple[str, str]]()
         used = self._accepted()
         if not used:
             return None
         draft = self._filled()
         if draft is not None and not self._violations(draft):
             return msgspec.structs.replace(self._finished(draft, "digest", ()), digester=used[0].digester)
-        self._prose, self._prose_tokens = {}, 0
+        self._drafts.above.clear()
+        self._prose_tokens = 0
         for one in used:
             self._reasons[one.author, "too little of the results would stay in view beside it"] += 1
         return None
@@ -172,12 +170,12 @@ class _Composing(Attempt):
             label = DigestLine("note", prose_note(one.author, len(lines), about=about))
             block = [label, *(DigestLine("prose", line) for line in lines)]
             tokens = self._counter.count("\n".join(line.text for line in block)) + 1
-            if numbers[0] in self._prose:
+            if numbers[0] in self._drafts.above:
                 self._reasons[one.author, "there is a summary of its item already"] += 1
             elif self._prose_tokens + tokens > PROSE_SHARE * self._request.budget_tokens:
                 self._reasons[one.author, f"longer than {PROSE_SHARE:.0%} of the digest may be"] += 1
             else:
-                self._prose[numbers[0]] = block
+                self._drafts.above[numbers[0]] = block
                 self._prose_tokens += tokens
                 used.append(one)
         return used
@@ -196,12 +194,6 @@ class _Composing(Attempt):
         if tokens >= sum(self._request.sources[n].tokens for n in numbers):
             return "it is longer than its source"
         return prose_violation([self._facts[n] for n in numbers], lines, self._registry)
-
-    # -- hooks of the engine -----------------------------------------------------------------------------------------
-
-    def _headed(self, bodies: list[list[DigestLine]], counts: SpecificCounts) -> tuple[tuple[DigestPart, ...], int]:
-        """Summaries come first: what the results were, then what they held."""
-        return super()._headed([[*self._prose.get(n, ()), *body] for n, body in enumerate(bodies)], counts)
 
 
 def _lines(text: str) -> list[str]:

@@ -8,7 +8,7 @@ from ...context.arguments import first_line, long_strings, notes
 from ...context.scene import bare_line
 from ...context.versions import Repeat
 from ...digest.blocks import escaped
-from ...digest.engine import outcome_lines
+from ...digest.choice import outcome_lines
 from ...digest.manifest import header, item_note, lines_of
 from ...digest.notation import ESCAPE
 from ...digest.proof import check_part, facts_of
