@@ -271,6 +271,9 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
     """How many files editing tools changed after it."""
     shell_since: int = 0
     """How many shell commands that edited, moved, copied, deleted or reverted files came after it."""
+    hook: int = 0
+    """Message of the newest commit after it whose hook checked what was committed; what was changed counts from there.
+    0: none."""
 
 
 class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):

@@ -93,7 +93,7 @@ def test_a_plan_that_nobody_touched_for_the_newest_request_is_not_its_next_step(
         "the request in message 5: the agent has not ended its turn yet",
     ]
     assert talk.told("next") == [
-        "go on with the request in message 5, and answer it; the newest call: Read `/s.py` (message 6): text"
+        "go on with what is asked in message 5; the newest call: Read `/s.py` (message 6): text"
     ]
 
 

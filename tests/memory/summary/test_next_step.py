@@ -59,24 +59,32 @@ def test_a_go_ahead_is_a_decision_with_what_it_answers(text: str) -> None:
     ]
 
 
+ALL_THREE = (
+    "one of the questions of message 2: “Which months do you mean?” “How many episodes do you want?” "
+    "“Shall it be all of them or the notable ones?”"
+)
+
+
 @pytest.mark.parametrize(
     ("answer", "about"),
     [
         ("last 6 months", "Which months do you mean?"),
         ("the notable ones", "Shall it be all of them or the notable ones?"),
-        ("can leave it", "message 2, which asks 3 questions"),
-        ("yes, the months and the notable ones", "message 2, which asks 3 questions"),
+        ("can leave it", ALL_THREE),
+        ("yes, the months and the notable ones", ALL_THREE),
     ],
 )
-def test_an_answer_to_several_questions_stands_beside_none_that_shares_no_word_with_it(answer: str, about: str) -> None:
+def test_an_answer_to_several_questions_stands_beside_all_where_it_shares_no_word_with_one(
+    answer: str, about: str
+) -> None:
     asked = "Which months do you mean? How many episodes do you want? Shall it be all of them or the notable ones?"
     talk = Talk().says(asked).says(answer, "user")
     assert decisions(talk) == [(f"User, message 3: {answer}", f"said to: {about}")]
 
 
-def test_a_go_ahead_to_one_of_several_questions_is_told_beside_none_of_them() -> None:
+def test_a_go_ahead_to_one_of_several_questions_is_told_beside_all_of_them() -> None:
     talk = Talk().says("Should tui.ts move too? Should I proceed with these moves?").says("can leave it", "user")
-    told = "message 3: can leave it (said to: message 2, which asks 2 questions); before it"
+    told = "message 3: can leave it (said to: one of the questions of message 2: “Should tui.ts move too?” “Should I "
     assert talk.run("ls", "a").told("asked")[0].startswith(told)
 
 
@@ -111,7 +119,7 @@ def test_a_go_ahead_that_also_asks_something_is_a_decision_where_the_agent_asked
         "User, message 3: Yes, proceed with those steps. What does the rest cost?"
     ]
     assert talk.told("next") == [
-        "go on with the question in message 3, and answer it; the newest call: Bash `ls` (message 4): a; its plan in "
+        "go on with what is asked in message 3; the newest call: Bash `ls` (message 4): a; its plan in "
         "message 2: Upgrade it; Cancel it"
     ]
 
@@ -172,11 +180,8 @@ def test_a_message_that_gives_data_stands_before_the_request_that_it_is_for() ->
     talk.says("Sure, my user ID is sophia_4574.", "user").call("get_user", "{}", id="sophia_4574")
     assert decisions(talk) == []
     assert talk.told("asked")[0].endswith("; before it, message 1: Can you look for duplicate bookings?")
-    assert talk.told("next")[0].startswith("go on with the question in message 1, as message 3 says (Sure, my user ID")
-    assert talk.told("open") == [
-        "the question in message 1: the agent said first, in message 2: Could you provide me "
-        "with your user ID?; its turn has not ended yet"
-    ]
+    assert talk.told("next")[0].startswith("go on with what is asked in message 1; the newest call: get_user `sophia_")
+    assert talk.told("open") == ["the request in message 1: the agent has not ended its turn yet"]
 
 
 @pytest.mark.parametrize(
@@ -218,7 +223,7 @@ def test_secrets_in_decisions_are_masked() -> None:
 
 def test_the_newest_question_of_the_user_stays_open_until_the_agent_answers() -> None:
     talk = Talk("Are there any other such paths?").call("Grep", "a.ts", pattern="__dirname")
-    open_one = "question in message 1: the agent has not ended its turn yet"
+    open_one = "request in message 1: the agent has not ended its turn yet"
     assert facts(talk).questions == (f"The user's {open_one}.",)
     assert talk.told("open") == [f"the {open_one}"]
     talk.says("No, only config.ts uses it.")
@@ -238,7 +243,7 @@ def test_a_failed_try_is_not_to_be_settled_but_gone_round() -> None:
         "npx tsx -e 'import(1)'", "Error: Cannot find module 'a'\nexit code 1"
     )
     assert talk.told("next") == [
-        "go on with the question in message 1 another way: Bash `npx tsx -e 'import(1)'` (message 2) failed"
+        "go on with what is asked in message 1 another way: Bash `npx tsx -e 'import(1)'` (message 2) failed"
     ]
     assert resolutions(talk) == ["it only tried something out"]
 
@@ -283,7 +288,7 @@ def test_a_file_that_was_written_does_a_todo_by_what_it_is_called_not_by_what_st
 def test_a_plan_that_the_agent_works_by_is_the_next_step() -> None:
     talk = Talk().says("Changes needed:\n1. Remove the flush\n2. Move the components on submit").edit("/a.ts")
     assert talk.told("next") == [
-        "go on with the request in message 1, and answer it; the agent said last, in message 2, before 1 call (it went "
+        "go on with what is asked in message 1; the agent said last, in message 2, before 1 call (it went "
         "well): Changes needed: 1. Remove the flush 2. Move the components on submit; the newest call: Edit `/a.ts` "
         "(message 3), which went well"
     ]
@@ -294,7 +299,7 @@ def test_a_plan_that_the_agent_works_by_is_the_next_step() -> None:
 def test_steps_that_the_user_was_shown_are_no_plan_once_the_user_asks_something_else() -> None:
     talk = Talk().says("Done! You can:\n1. Run it and choose the theme\n2. Edit the file in your editor")
     talk.says("ok, what happens if you delete the theme?", "user").edit("/theme.ts")
-    assert talk.told("next")[0].startswith("go on with the question in message 3, and answer it")
+    assert talk.told("next")[0].startswith("go on with what is asked in message 3")
 
 
 def test_steps_of_a_plan_that_were_made_are_not_named_again() -> None:
@@ -330,7 +335,7 @@ def test_a_turn_that_was_broken_off_and_continued_is_still_open() -> None:
     talk = Talk().says("I look at the importer now.").says("continue", "user").run("ls", "a")
     assert talk.told("open") == ["the request in message 1: the agent has not ended its turn yet"]
     assert talk.told("asked") == ["message 1: Move the importer to Postgres; then message 3: continue"]
-    assert talk.told("next")[0].startswith("go on with the request in message 1, and answer it")
+    assert talk.told("next")[0].startswith("go on with what is asked in message 1")
 
 
 def test_what_hosts_show_of_a_users_own_shell_takes_nobodys_turn() -> None:
@@ -344,7 +349,8 @@ def test_what_was_changed_since_the_last_check_is_to_be_checked_and_a_refused_co
     for row in range(5):
         talk.edit(f"/{row}.ts")
     assert talk.told("next")[0].endswith(
-        "; then check what was changed since the last check (message 2); then commit, which failed in message 6"
+        "; then run `npm run check` again, which ran last in message 2: files were changed since; then commit, which "
+        "failed in message 6"
     )
 
 
@@ -352,9 +358,9 @@ def test_an_edit_that_came_last_leaves_room_for_the_check_that_is_due() -> None:
     talk = Talk().run("npm run check", CHECKED).says("Let me fix this:")
     talk.edit("/src/theme.ts", "Successfully replaced text in /src/theme.ts. Changed 464 characters to 365. " * 3)
     assert talk.told("next") == [
-        "go on with the request in message 1, and answer it; the agent said last, in message 4, before 1 call (it went "
-        "well): Let me fix this; the newest call: Edit `/src/theme.ts` (message 5), which went well; then check what "
-        "was changed since the last check (message 2)"
+        "go on with what is asked in message 1; the agent said last, in message 4, before 1 call (it went "
+        "well): Let me fix this; the newest call: Edit `/src/theme.ts` (message 5), which went well; then run `npm run "
+        "check` again, which ran last in message 2: files were changed since"
     ]
 
 
@@ -363,7 +369,7 @@ def test_a_plan_whose_steps_are_all_seen_done_is_not_what_comes_next() -> None:
     talk.edit("/flush-on-prompt.ts").edit("/flush-on-submit.ts").says("Now the close protocol:")
     talk.run("git status", "Changes not staged for commit:\n  modified: flush-on-prompt.ts")
     assert talk.told("next") == [
-        "go on with the request in message 1, and answer it; the agent said last, in message 7, before 1 call (it went "
+        "go on with what is asked in message 1; the agent said last, in message 7, before 1 call (it went "
         "well): Now the close protocol; "
         "the newest call: Bash `git status` (message 8): Changes not staged for commit: / modified: "
         "flush-on-prompt.ts; then commit the changed files"
@@ -398,7 +404,7 @@ def test_what_the_agent_announced_after_its_list_comes_before_the_lists_next_tod
 def test_a_list_of_which_all_is_ticked_off_leaves_the_report() -> None:
     talk = Talk("Make a site").says("I'll make a fine site.").run("cp a b")
     talk.call("TodoWrite", todos=[{"content": "Copy it and present", "status": "completed"}])
-    assert talk.told("next") == ["report to the user, to the request in message 1: of 1 todo none is open (message 5)"]
+    assert talk.told("next") == ["report to the user on what is asked in message 1: of 1 todo none is open (message 5)"]
 
 
 def test_what_failed_before_the_agent_announced_its_next_act_comes_after_it() -> None:
@@ -421,8 +427,8 @@ def test_a_go_ahead_stands_in_the_next_step_with_what_it_answers() -> None:
     talk = (
         Talk().says("Ready. Should I proceed with the commit and the tag?").says("yeah, do it", "user").run("git add .")
     )
-    goal = "go on with the request in message 1, as message 3 says (yeah, do it, said to: "
-    assert talk.told("next")[0].startswith(f"{goal}Should I proceed with the commit and the tag?), and answer it")
+    goal = "go on with what is asked in message 1, as message 3 says (yeah, do it, said to: "
+    assert talk.told("next")[0].startswith(f"{goal}Should I proceed with the commit and the tag?)")
 
 
 def test_a_step_of_a_plan_that_names_a_file_is_done_where_that_file_was_changed() -> None:
@@ -473,12 +479,9 @@ def test_what_was_checked_and_is_not_committed_is_told_where_the_session_committ
     )
 
 
-def test_a_question_stands_open_with_what_the_agent_said_to_it_first() -> None:
+def test_an_order_that_is_put_as_a_question_is_no_question_that_is_open() -> None:
     talk = Talk("are we all committed? if yes, do it").run("git status", "clean").says("All clean. Let me start:")
-    assert talk.edit("/a.ts").told("open") == [
-        "the question in message 1: the agent said first, in message 4: All clean. Let me start:; its turn has not "
-        "ended yet"
-    ]
+    assert talk.edit("/a.ts").told("open") == ["the request in message 1: the agent has not ended its turn yet"]
 
 
 def test_what_an_agent_announced_and_did_not_do_is_the_next_step() -> None:
@@ -702,9 +705,9 @@ def test_skills_whose_instructions_were_read_are_named() -> None:
 )
 def test_a_shell_that_changed_files_stands_behind_the_check_before_it(command: str) -> None:
     talk = Talk().edit("/src/a.ts").run("npm run check", CHECKED)
-    assert "check what was changed" not in talk.told("next")[0]
+    assert "again" not in talk.told("next")[0]
     talk.run("ls src", "a.ts").run(command, "")
-    assert "then check what was changed since the last check (message 4)" in talk.told("next")[0]
+    assert "then run `npm run check` again, which ran last in message 4" in talk.told("next")[0]
     assert any("before later 1 command that changed files" in text for text in talk.told("done"))
     talk.run("npm run check", CHECKED)
     assert not any("before later" in text for text in talk.told("done"))
@@ -712,7 +715,35 @@ def test_a_shell_that_changed_files_stands_behind_the_check_before_it(command: s
 
 def test_a_check_that_a_person_stopped_is_no_check() -> None:
     talk = Talk().run("npm run check", CHECKED).edit("/src/a.ts").call("Bash", "Command aborted", command="npm test")
-    assert "check what was changed since the last check (message 2)" in talk.told("next")[0]
+    assert "run `npm run check` again, which ran last in message 2" in talk.told("next")[0]
+
+
+HOOKED = "> biome check --write .\nChecked 3 files. No fixes applied.\n[main 1a2b3c4] Move the tools\n 3 files changed"
+
+
+def test_a_commit_whose_hook_checked_is_a_later_check() -> None:
+    talk = Talk().run("npm run check", CHECKED).edit("/src/a.ts").run("git commit -am x", HOOKED)
+    assert "run `npm run check` again" not in talk.told("next")[0]
+    told = "`npm run check` went well (message 2, a hook checked again in message 6): Found 0 errors"
+    assert told in talk.told("done")
+    talk.edit("/src/b.ts")
+    assert "run `npm run check` again, which ran last in message 2" in talk.told("next")[0]
+    assert any("a hook checked again in message 6, before later edits of 1 file" in row for row in talk.told("done"))
+    plain = Talk().run("npm run check", CHECKED).edit("/src/a.ts").run("git commit -am x", "[main 1a2b3c4] x")
+    assert any("(message 2, before later edits of 1 file)" in row for row in plain.told("done"))
+
+
+def test_a_text_that_was_edited_asks_for_no_check() -> None:
+    talk = Talk().run("npm run check", CHECKED).edit("/AGENTS.md").edit("/docs/setup.rst")
+    assert "again" not in talk.told("next")[0]
+
+
+def test_what_failed_before_files_were_changed_is_to_be_run_again() -> None:
+    talk = Talk().run("npm run check", f"{ERROR}\nexit code 2")
+    assert talk.told("next")[0].startswith("settle what failed last, in message 2: npm run check: ")
+    talk.run("sed -i 's/a/b/' src/a.ts", "")
+    assert talk.told("next")[0].startswith("run again what failed in message 2: npm run check: ")
+    assert talk.told("next")[0].endswith("; files were changed since")
 
 
 def test_edits_that_were_reverted_or_deleted_with_their_folder_are_told_as_such_or_not_at_all() -> None:

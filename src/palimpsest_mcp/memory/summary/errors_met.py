@@ -11,7 +11,7 @@ import msgspec
 from ...models.summaries import ErrorMet
 from ...models.text import late
 from ...text.specifics.cues import outcome_of
-from .calls import BY_USER, Call, is_check, strings, unquoted
+from .calls import BY_USER, CHECKS, Call, is_check, strings, unquoted
 from .talk import CUT, Mask, ends_of, one_line
 
 MAX_ERROR = 160
@@ -64,6 +64,8 @@ _SUBCOMMAND = late(r"^[a-z][\w:-]*$")
 _NO_PROGRAMS = frozenset(["cd", "echo", "export", "source", "set", "true", "printf", "sleep", "env"])
 _STATEFUL = late(r"git (?!log|show|diff|status|checkout|blame)\w+$|npm run |(?:npm|pnpm|yarn|bun|cargo|mix|make) \w+$")
 """Programs that work on the whole folder: what they are given does not say what went wrong."""
+MADE_COMMIT = re.compile(r"^\[\S+ (?:\(root-commit\) )?[0-9a-f]{7,40}\] ", re.MULTILINE)
+"""What git prints of a commit that went through."""
 EDITS = ("edit", "write")
 LEFT_BEHIND = 4
 """A look (a read, a search) that failed more calls ago than this is no open error: it changed nothing."""
@@ -111,7 +113,7 @@ def errors_met(calls: Sequence[Call], mask: Mask, asked: Sequence[int] = ()) -> 
             continue
         text = mask(ends_of(call.text))
         line = error_line(text)
-        where = where_of(mask(_viewless(call)), is_path=call.action.verb != "run")
+        where = where_of(mask(viewless(call)), is_path=call.action.verb != "run")
         where = f"{call.action.verb} refused: {where}" if call.action.verb in EDITS else where
         later = [(at, other) for at, other in same.get(_subject(call), ()) if at > number]
         resolution, by = _resolution(call, line, later)
@@ -169,16 +171,28 @@ def pasted_error(text: str, message: int, mask: Mask) -> tuple[ErrorMet, ...]:
     )
 
 
-def _viewless(call: Call) -> str:
+def viewless(call: Call) -> str:
     """Where a call looked or what it ran, without the pipes through which its output was viewed; else its tool."""
     target = call.action.target[:MAX_LOOKED_AT]
     return (_VIEWED.sub("", target).rstrip() if call.action.verb == "run" else target) or call.tool
 
 
+def checked_by_hook(call: Call) -> bool:
+    """Whether a commit went through, and what it printed shows that a hook checked what was committed."""
+    if (
+        call.action.verb != "run"
+        or not call.answered
+        or call.failed
+        or "git commit" not in programs(call.action.target)
+    ):
+        return False
+    return MADE_COMMIT.search(call.text) is not None and CHECKS.search(call.text) is not None
+
+
 def _subject(call: Call) -> tuple[str, str, str]:
     """What makes two calls the same: of a command all words but its options, of an edit its file."""
     verb = "edit" if call.action.verb == "write" else call.action.verb
-    words = _viewless(call).split()
+    words = viewless(call).split()
     if verb == "run":
         words = [word for word in words if not word.startswith("-") and not word.isdigit()]
     return call.agent, verb if verb != "other" else call.tool, " ".join(words)

@@ -17,7 +17,18 @@ from ...models.summaries import ErrorMet, Ran, Said, SessionFacts
 from ...models.text import counted
 from ...text.specifics.cues import outcome_of
 from .calls import Call, calls_of, is_act, is_check, strings
-from .errors_met import EDITS, error_line, finds, folder_of, found_nothing, is_stopped, programs, shows_error
+from .errors_met import (
+    EDITS,
+    MADE_COMMIT,
+    checked_by_hook,
+    error_line,
+    finds,
+    folder_of,
+    found_nothing,
+    is_stopped,
+    programs,
+    shows_error,
+)
 from .orders import subject_words
 from .talk import (
     CUT,
@@ -204,8 +215,6 @@ _SKILL_FILE = re.compile(r"([^/\\]+)[/\\]SKILL\.md$")
 MOST_NAMES = 3
 """Files that one line names."""
 _COMMIT = re.compile(r"\bgit (?:\S+ )*commit\b")
-_MADE = re.compile(r"^\[\S+ (?:\(root-commit\) )?[0-9a-f]{7,40}\] ", re.MULTILINE)
-"""What git prints of a commit that went through."""
 
 
 def facts_of(items: Sequence[Item], mask: Mask) -> SessionFacts:
@@ -344,7 +353,7 @@ def _outdated(one: Said, start: int, calls: Sequence[Call], mask: Mask) -> Said:
     if not names:
         return one
     more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    made = [call.place[0] + 1 for call in after if _COMMIT.search(call.action.target) and _MADE.search(call.text)]
+    made = [call.place[0] + 1 for call in after if _COMMIT.search(call.action.target) and MADE_COMMIT.search(call.text)]
     commit = f"; committed in message {made[-1]}" if made else ""
     return msgspec.structs.replace(one, changed_since=mask(", ".join(names[-MOST_NAMES:])) + more + commit)
 
@@ -397,9 +406,11 @@ def runs_of(calls: Sequence[Call], mask: Mask) -> tuple[Ran, ...]:
         rows[key] = number
     kept: list[tuple[str, Ran]] = []
     for (shown, folder), one in found.items():
-        later = calls[rows[shown, folder] + 1 :]
+        hooks = [number for number, call in enumerate(calls) if number > rows[shown, folder] and checked_by_hook(call)]
+        later = calls[max((rows[shown, folder], *hooks)) + 1 :]
         edited, by_shell = len(changed_paths(later)), sum(map(changes_by_shell, later))
-        kept.append((folder, msgspec.structs.replace(one, edited_since=edited, shell_since=by_shell)))
+        hook = calls[hooks[-1]].place[0] + 1 if hooks else 0
+        kept.append((folder, msgspec.structs.replace(one, edited_since=edited, shell_since=by_shell, hook=hook)))
     newest = [pair for at, pair in enumerate(kept) if not _is_run_anew(pair[1], [one for _, one in kept[at + 1 :]])]
     twice = Counter(one.command for _, one in newest)
     return tuple(

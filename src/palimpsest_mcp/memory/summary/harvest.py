@@ -187,7 +187,8 @@ def ran(one: Ran) -> str:
     edits = [f"edits of {counted(one.edited_since, 'file')}"] if one.edited_since else []
     edits += [f"{counted(one.shell_since, 'command')} that changed files"] if one.shell_since else []
     since = f"before later {' and '.join(edits)}" if edits else ""
-    at = ", ".join(filter(None, (f"message {one.message}" if one.message else "", since)))
+    hook = f"a hook checked again in message {one.hook}" if one.hook else ""
+    at = ", ".join(filter(None, (f"message {one.message}" if one.message else "", hook, since)))
     when = f" ({at})" if at else ""
     return f"`{command}` {verdict}{when}" + (f": {one.line}" if one.line else "")
 

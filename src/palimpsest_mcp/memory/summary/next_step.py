@@ -11,7 +11,7 @@ from ...models.summaries import ErrorMet, Said, Todo
 from ...models.text import counted
 from ...text.stem import stem
 from .calls import Call, is_act, is_check, name_words, strings
-from .errors_met import EDITS, finds, found_nothing, is_look, is_stopped, programs
+from .errors_met import EDITS, checked_by_hook, finds, found_nothing, is_look, is_stopped, programs, viewless
 from .facts import call_line, is_thought, named_call, since_said
 from .talk import (
     Mask,
@@ -19,6 +19,7 @@ from .talk import (
     asks,
     ended_in,
     ends_of_turns,
+    gives_data,
     go_ahead_of,
     has_last_word,
     heard,
@@ -49,6 +50,7 @@ MOST_NAMES = 4
 _UNSAVED = re.compile(r"^(?:Changes not staged for commit|Changes to be committed|Untracked files):", re.MULTILINE)
 _COMMIT = re.compile(r"^git commit$")
 _NOTHING = re.compile(r"\bnothing (?:added )?to commit\b|\bno changes added to commit\b")
+_PROSE = re.compile(r"\.(?:md|txt|rst)$", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]{3,}")
 _STEP_SHARE = 0.6
 """Of the words of a step of a plan: with so many in what was done since, it is taken as done."""
@@ -100,8 +102,7 @@ def next_step(
             said = one_line(replies[-1].text, MAX_WORDS)
             return f"act on the user's answer in message {newest}: {said}"
         if not (todo or failing) or asked == newest:
-            act = "answer the question in" if asks(requests_of(items, mask)[-1].text) else "do what is asked in"
-            return f"{act} message {asked}; nothing was answered yet"
+            return f"do what is asked in message {asked}; nothing was answered yet"
     if questions := open_questions(items, mask):
         return f"wait for the user's answer to: {questions[-1]}"
     if words := announced(items, mask):
@@ -147,7 +148,13 @@ def _work(
             otherwise = " and ask before it is tried otherwise" if is_act(call) else ", or do it otherwise"
             yield f"tell the user what came of {named_call(call, mask)}{otherwise}: {why}"
         else:
-            yield f"settle what failed last, in message {call.place[0] + 1}: {one_line(one.where, MAX_WORDS)}: {why}"
+            failed = f"in message {call.place[0] + 1}: {one_line(one.where, MAX_WORDS)}: {why}"
+            changed = call.action.verb == "run" and any(map(_is_edit, calls[number + 1 :]))
+            yield (
+                f"run again what failed {failed}; files were changed since"
+                if changed
+                else f"settle what failed last, {failed}"
+            )
         return
     if last is not None and _is_check(last) and finds(last):
         yield f"mend what the last check shows: {call_line(last, mask)}"
@@ -161,7 +168,7 @@ def _work(
         return
     elif todos is not None and todos.total and not todos.open and (said is None or said.message <= todos.message):
         ticked = f"of {counted(todos.total, 'todo')} none is open (message {todos.message})"
-        yield f"report to the user, to {goal}: {ticked}"
+        yield f"report to the user on {goal}: {ticked}"
     else:
         yield _go_on(goal, said, since, mask) + _not_seen(items, calls, own, since, asked, said, mask)
     yield from _settle(own, errors, calls, since, mask)
@@ -170,8 +177,7 @@ def _work(
 def _go_on(goal: str, said: Said | None, since: Sequence[Call], mask: Mask) -> str:
     """The request that is worked on, with the agent's newest words, which calls may have done since, and the newest
     call with what came of it."""
-    answer = ", and answer it" if since and goal.startswith(("the question", "the request")) else ""
-    words = f"go on with {goal}{answer}"
+    words = f"go on with {goal}"
     if said is not None:
         verb = "thought" if said.is_thought else "said"
         after = since_said(said.message, since)
@@ -239,13 +245,13 @@ def _is_seen(step: str, said: frozenset[str], changed: Collection[str]) -> bool:
 def _goal(items: Sequence[Item], calls: Sequence[Call], asked: int, mask: Mask) -> str:
     """What the work is for: the newest request, with what the user answered since."""
     text = next((text for item, text in spoken(items, "user") if item.position[0] + 1 == asked), "")
-    goal = f"the {'question' if asks(text) else 'request'} in message {asked}"
+    goal = f"what is asked in message {asked}"
     said = [one for one in heard(items, calls, mask) if one[0] > asked]
     if not said:
         return goal
     row, words, _ = said[-1]
     go_ahead = go_ahead_of(items, mask)
-    if go_ahead is not None and go_ahead.message == row and only_resumes(go_ahead):
+    if gives_data(items, row) or (go_ahead is not None and go_ahead.message == row and only_resumes(go_ahead)):
         return goal
     about = (
         f", said to: {go_ahead.about}" if go_ahead is not None and go_ahead.message == row and go_ahead.about else ""
@@ -268,9 +274,12 @@ def _settle(
     """What changed files still need: a check, where the session made any, a commit that failed before, and where the
     session committed earlier work, another one."""
     checks = [place for place, call in enumerate(own) if _is_check(call) and call.answered]
-    edits = [place for place, call in enumerate(own) if _is_edit(call) and call in since]
-    if checks and edits and edits[-1] > checks[-1]:
-        yield f"check what was changed since the last check (message {own[checks[-1]].place[0] + 1})"
+    hooks = [place for place, call in enumerate(own) if checked_by_hook(call)]
+    edits = [place for place, call in enumerate(own) if _is_edit(call) and call in since and not _is_prose(call)]
+    if checks and edits and edits[-1] > max((*checks, *hooks)):
+        last = own[checks[-1]]
+        shown = one_line(mask(viewless(last)), MAX_WORDS).replace("`", "'")
+        yield f"run `{shown}` again, which ran last in message {last.place[0] + 1}: files were changed since"
     refused = [calls[number] for number, _ in errors if any(map(_COMMIT.match, programs(calls[number].action.target)))]
     if refused:
         yield f"commit, which failed in message {refused[-1].place[0] + 1}"
@@ -283,6 +292,11 @@ def _settle(
 def _is_check(call: Call) -> bool:
     """Whether a call checked something: not where a person stopped it."""
     return call.action.verb == "run" and is_check(call.action.target) and not is_stopped(call)
+
+
+def _is_prose(call: Call) -> bool:
+    """Whether an editing tool changed a text, which no check reads."""
+    return call.action.verb in EDITS and _PROSE.search(call.action.target) is not None
 
 
 def _is_edit(call: Call) -> bool:

@@ -213,6 +213,8 @@ MAX_TERMS = 700
 _AMOUNT = re.compile(r"[$€£¥]\s?\d|\b\d[\d.,]*\s?(?:usd|eur|gbp|dollars?|euros?|[$€£])(?!\w)", re.IGNORECASE)
 _TELLING = 4
 """Letters of a word that says what it is about."""
+MOST_QUESTIONS = 3
+"""Questions of one message that an answer is told with where it may be to any of them."""
 _LATE = 1_500
 _LAST_SENTENCES = 8
 """At the end of a message, where a question stands that the next message answers."""
@@ -340,12 +342,18 @@ def _answered(text: str, answer: str, message: int) -> str:
         said = _telling(answer)
         sharing = [n for n in asked if said & _telling(parts[n])]
         if len(sharing) != 1:
-            return f"message {message}, which asks {len(asked)} questions"
+            return f"one of the questions of message {message}: {_both_ends([parts[n] for n in reversed(asked)])}"
         at = sharing[0]
     words = parts[at] if parts else ""
     if at > 0 and len(_WORD.findall(words)) < _FEW_WORDS and len(parts[at - 1]) + len(words) < MAX_ABOUT:
         words = f"{parts[at - 1]} {words}"
     return one_line(words, MAX_ABOUT)
+
+
+def _both_ends(questions: Sequence[str]) -> str:
+    """Questions of one message, as many as are read at once: the newest ones, each cut at its own end."""
+    quoted = [f"“{one_line(one, MAX_ABOUT)}”" for one in questions[-MOST_QUESTIONS:]]
+    return " ".join([*(["…"] if len(questions) > MOST_QUESTIONS else []), *quoted])
 
 
 def _telling(text: str) -> frozenset[str]:
@@ -465,22 +473,15 @@ def only_resumes(go_ahead: Said) -> bool:
 
 def not_answered(items: Sequence[Item], mask: Mask) -> str:
     """What of the user is still worked on: the newest request, or the go-ahead to what the agent asked after it, which
-    is all of it that is left; empty where the agent ended its turn. Whether a question was answered on the way no code
-    can tell: what the agent said first stands beside it."""
+    is all of it that is left; empty where the agent ended its turn."""
     if has_last_word(items) or ended_in(items):
         return ""
     asked, go_ahead = requests_of(items, mask)[-1], go_ahead_of(items, mask)
-    kind = "question" if asks(asked.text) else "request"
+    kind = "request"
     if go_ahead is not None and is_invited(items, go_ahead.message):
         asked, kind = go_ahead, "go-ahead"
     named = f"{kind} in message {asked.message}"
-    if is_unanswered(items):
-        return f"{named} is not answered yet"
-    first = next((pair for pair in spoken(items, "assistant") if pair[0].position[0] >= asked.message), None)
-    if kind != "question" or first is None:
-        return f"{named}: the agent has not ended its turn yet"
-    said = one_line(mask(ends_of(first[1])), MAX_REPLY)
-    return f"{named}: the agent said first, in message {first[0].position[0] + 1}: {said}; its turn has not ended yet"
+    return f"{named} is not answered yet" if is_unanswered(items) else f"{named}: the agent has not ended its turn yet"
 
 
 def is_invited(items: Sequence[Item], message: int) -> bool:
@@ -612,6 +613,12 @@ def _exchanged(items: Sequence[Item]) -> list[Item]:
 def asks(text: str) -> bool:
     """Whether a message puts a question."""
     return any(part.endswith(("?", "？")) for part in sentences(text))
+
+
+def gives_data(items: Sequence[Item], message: int) -> bool:
+    """Whether a message of the user only gives what the agent asked for, such as a number."""
+    data = _data_given(items)
+    return any(item.id in data and item.position[0] + 1 == message for item in items)
 
 
 def newest_said(items: Sequence[Item], mask: Mask) -> Said | None:
