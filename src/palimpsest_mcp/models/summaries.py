@@ -281,6 +281,8 @@ class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):
 
     first: Said | None = None
     """The first request."""
+    shell_changed_last: bool = False
+    """Whether a shell command changed files after the last edit by an editing tool."""
     requests: tuple[Said, ...] = ()
     """Of the user; short answers such as "ok" are none, unless there is nothing else."""
     go_ahead: Said | None = None

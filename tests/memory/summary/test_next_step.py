@@ -7,6 +7,7 @@ import pytest
 from palimpsest_mcp.hosts.detect import parse_value
 from palimpsest_mcp.memory.summary.facts import facts_of
 from palimpsest_mcp.memory.summary.fit import fit
+from palimpsest_mcp.memory.summary.talk import one_line
 from palimpsest_mcp.models.summaries import SessionFacts
 
 from .test_checkpoint import Talk
@@ -489,14 +490,15 @@ def test_what_an_agent_announced_and_did_not_do_is_the_next_step() -> None:
     assert talk.told("next") == ["do what the agent announced last, in message 4: Now let me run the tests."]
 
 
-def test_boxes_of_a_plan_that_three_requests_left_alone_are_only_counted() -> None:
+def test_boxes_of_a_plan_that_is_older_than_the_newest_request_are_no_todos() -> None:
     talk = Talk().call("Write", file_path="/plan.md", content="- [x] Write the table\n- [ ] Move the rows\n")
-    for text in ("Move the files to core first, please", "Can you take them to utils then?"):
-        talk.says(text, "user").says("Done.")
     assert [one.text for one in talk.harvest().todos] == ["Move the rows"]
-    summary = talk.says("Are there any other such files?", "user").says("No.").harvest()
-    assert summary.todos == () and (summary.todos_done, summary.todos_total) == (1, 2)
-    assert "1 of 2 todos (list changed last in message 2: before the newest request)" in talk.told("open")
+    summary = talk.says("Move the files to core first, please", "user").says("Done.").harvest()
+    assert summary.todos == () and (summary.todos_done, summary.todos_total) == (0, 0)
+    assert talk.told("open") == ["none detected"] and talk.told("finished") == ["Write the table"]
+    todos = [{"content": "Move the rows", "status": "pending"}]
+    talk = Talk().call("TodoWrite", todos=todos).says("Move the files to core first, please", "user").says("Done.")
+    assert talk.told("open") == ["1 of 1 todo (list changed last in message 2: before the newest request)"]
 
 
 def test_files_that_are_not_committed_are_named() -> None:
@@ -731,6 +733,33 @@ def test_a_commit_whose_hook_checked_is_a_later_check() -> None:
     assert any("a hook checked again in message 6, before later edits of 1 file" in row for row in talk.told("done"))
     plain = Talk().run("npm run check", CHECKED).edit("/src/a.ts").run("git commit -am x", "[main 1a2b3c4] x")
     assert any("(message 2, before later edits of 1 file)" in row for row in plain.told("done"))
+
+
+def test_a_longer_message_that_begins_by_taking_back_takes_the_request_before_it_back() -> None:
+    more = "I actually want to move those files to where they stay in the end, and both read them from there. " * 3
+    talk = Talk().says("Copy the components to the new folder, please", "user").says("Copied.")
+    talk.says(f"actually, can you revert that? {more}", "user")
+    assert [one.overturned for one in facts(talk).requests] == [False, True, False]
+    talk = Talk().says("Copy the components to the new folder, please", "user").says("Copied.")
+    assert not any(one.overturned for one in facts(talk.says(f"{more} Or revert that", "user")).requests)
+
+
+def test_a_file_that_another_was_moved_onto_is_there_again() -> None:
+    talk = Talk().edit("/w/main.ts").edit("/w/main-new.ts").run("cd /w && rm main.ts && mv main-new.ts main.ts", "")
+    found = {one.path: [step.verb for step in one.steps] for one in talk.harvest().files_modified}
+    assert found["/w/main.ts"][-1] == "written" and found["/w/main-new.ts"] == ["edited", "moved"]
+
+
+def test_a_bracket_in_which_a_text_is_cut_off_stays_whole() -> None:
+    said = "move all of src/tui (except tui-renderer.ts) and then the rest of it " + "as it stands there " * 4
+    assert one_line(said, 34) == "move all of src/tui (except tui-renderer.ts) […]"
+    assert one_line("word " * 20 + "(" + "word " * 40 + ")", 120).endswith("word […]")
+    assert one_line("src\n├── core/   # MOVE\n│   └── a.ts\n", 60) == "src core/ # MOVE a.ts"
+
+
+def test_pages_are_no_files_that_were_read() -> None:
+    talk = Talk().call("Read", "a", file_path="/a.py").call("web_fetch", "b", url="https://a.example/x")
+    assert talk.harvest().files_read == 1
 
 
 def test_a_text_that_was_edited_asks_for_no_check() -> None:

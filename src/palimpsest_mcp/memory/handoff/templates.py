@@ -225,8 +225,8 @@ _DECISIONS = _one(
     "Decisions Made",
     "decisions",
     CHOICES,
-    "None detected in what user and agent said.",
-    former="No decisions were stated.",
+    "No statement was recognised as a decision.",
+    former="No decisions were stated.\nNone detected in what user and agent said.",
 )
 ORDERS = "Standing Orders"
 _ORDERS = _one(ORDERS, "orders", TEXTS, "None detected in what the user said.")
@@ -266,7 +266,14 @@ TASK = Template(
         Section(
             _KEY,
             (
-                Part("facts", TEXTS, _UNSAID, "Facts", former="No facts were stated."),
+                Part(
+                    "facts",
+                    TEXTS,
+                    _UNSAID,
+                    "What was said, oldest first; later lines may overtake earlier ones",
+                    former="No facts were stated.",
+                    former_heading="Facts",
+                ),
                 Part("questions", TEXTS, _UNSAID, "Unresolved questions", former="No questions are known to be open."),
                 Part("constraints", TEXTS, NO_OTHERS, "Active constraints", former=NO_CONSTRAINTS),
             ),

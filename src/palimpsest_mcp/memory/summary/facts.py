@@ -25,6 +25,7 @@ from .errors_met import (
     finds,
     folder_of,
     found_nothing,
+    is_look,
     is_stopped,
     programs,
     shows_error,
@@ -230,6 +231,7 @@ def facts_of(items: Sequence[Item], mask: Mask) -> SessionFacts:
     pending = not_answered(items, mask) if requests and asks(requests[-1].text) else ""
     return SessionFacts(
         first=first_request(items, mask),
+        shell_changed_last=_shell_changed_last(calls),
         requests=(*_in_force(requests[:-1], items, calls), *requests[-1:]),
         go_ahead=go_ahead_of(items, mask),
         came_since=max(0, sum(1 for _ in spoken(items, "user")) - 1),
@@ -246,7 +248,7 @@ def facts_of(items: Sequence[Item], mask: Mask) -> SessionFacts:
         runs=runs_of(calls, mask),
         acts=tuple(call_line(call, mask) for call in calls if _is_done_act(call)),
         finished=todos_of(calls, mask).finished,
-        activity=tuple(f"{'Newest' if newest else 'Earlier'} call: {row}" for newest, row in newest_calls(calls, mask)),
+        activity=_activity([call for call in calls if not requests or call.place[0] >= requests[-1].message], mask),
         agents=_started(calls, _AGENTS, ("subagent_type", "agent_type", "agent"), mask),
         skills=_skills(calls, mask),
         items=len(items),
@@ -453,16 +455,48 @@ def _telling_line(text: str, line: str, mask: Mask) -> str:
 
 def newest_calls(calls: Sequence[Call], mask: Mask, number: int = KEPT_ACTIVITY) -> list[tuple[bool, str]]:
     """The newest calls with their messages and a line of what came of each, and whether it is the newest of all.
-    Checks, todo lists and edits that worked, but for one that is the newest call, are told elsewhere."""
+    Checks, todo lists and edits that worked, but for one that is the newest call, are told elsewhere; what a look
+    showed of a file that was changed since is not told."""
+    last = next((call for call in reversed(calls) if _is_told(call)), None)
+    rows = [(call, call is last) for call in _worth_telling(calls)[-number:]]
+    return [(newest, call_line(call, mask, MAX_NEWEST if newest else MAX_LINE)) for call, newest in rows]
+
+
+def _worth_telling(calls: Sequence[Call]) -> list[Call]:
     told: dict[tuple[str, str], Call] = {}
-    own = [call for call in calls if not (call.agent or is_todo_tool(call.tool) or is_thought(call))]
-    for call in own:
-        if not (_is_check(call) or (_is_good_edit(call) and call is not own[-1])):
+    own = [call for call in calls if _is_told(call)]
+    for at, call in enumerate(own):
+        old = call is not own[-1] and (_is_good_edit(call) or _is_overtaken(call, own[at + 1 :]))
+        if not (_is_check(call) or old):
             key = call.tool, _given(call)
             told.pop(key, None)
             told[key] = call
-    rows = [(call, call is own[-1]) for call in list(told.values())[-number:]]
-    return [(newest, call_line(call, mask, MAX_NEWEST if newest else MAX_LINE)) for call, newest in rows]
+    return list(told.values())
+
+
+def _activity(calls: Sequence[Call], mask: Mask) -> tuple[str, ...]:
+    """The newest calls for the newest request, and how many more were made for it."""
+    told = newest_calls(calls, mask)
+    more = len(_worth_telling(calls)) - len(told)
+    before = [f"Before these, {counted(more, 'other call')} for it."] if more > 0 else []
+    return (*before, *(f"{'Newest' if newest else 'Earlier'} call: {row}" for newest, row in told))
+
+
+def _shell_changed_last(calls: Sequence[Call]) -> bool:
+    last = max((number for number, call in enumerate(calls) if _is_good_edit(call)), default=-1)
+    return any(map(changes_by_shell, calls[last + 1 :]))
+
+
+def _is_told(call: Call) -> bool:
+    return not (call.agent or is_todo_tool(call.tool) or is_thought(call))
+
+
+def _is_overtaken(call: Call, later: Sequence[Call]) -> bool:
+    """Whether a call looked at a file that was changed since: what it showed is no more."""
+    if call.action.verb not in ("read", "search") and not is_look(call):
+        return False
+    words = call.action.target if call.action.verb == "run" else " ".join(strings(call.args)) or call.action.target
+    return any(posixpath.basename(path) in words for path in changed_paths(later))
 
 
 def _is_done_act(call: Call) -> bool:

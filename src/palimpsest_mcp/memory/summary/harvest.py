@@ -15,7 +15,7 @@ from .calls import BY_USER, Call, calls_of, strings, unquoted
 from .errors_met import EDITS, errors_met, met_error, pasted_error, programs, was_not_made
 from .facts import newest_calls, runs_of, since_said, still_standing
 from .merge import arranged
-from .next_step import LISTED, next_step, started, uncommitted
+from .next_step import BEFORE_IT, LISTED, next_step, started, uncommitted
 from .orders import orders_of, rejected
 from .talk import (
     BEFORE,
@@ -34,7 +34,7 @@ from .talk import (
     requests_of,
     spoken,
 )
-from .todos import Todos, is_todo_tool, todos_of
+from .todos import Todos, is_todo_tool, todos_of, without_old_boxes
 from .trail import edits_of, trail
 
 # Where the task stands: the newest request, what was done for it, what failed, is open and comes next: by outcomes.
@@ -50,11 +50,9 @@ MOST_TOOLS = 4
 """Further tools whose calls are counted."""
 MOST_LAST = 3
 """Newest calls that are told with what came of them."""
-MAX_ASKED = 400
+MAX_ASKED = 700
 """Characters of the newest request."""
 MAX_ANSWER = 80
-LEFT_PLAN = 3
-"""After so many requests a plan file that nobody touched is not what comes next."""
 WENT_ON = 4
 """An error in so many of the newest calls is being worked on; an earlier one was left behind."""
 
@@ -121,7 +119,7 @@ def _open(
     yield from (_error(one, calls[number]) for number, one in failing[-MOST_OPEN:])
     yield from (f"question to the user: {text}" for text in open_questions(items, mask)[-2:])
     if todos.total > todos.done:
-        old = "" if todos.message >= asked.message else ": before the newest request"
+        old = "" if todos.message >= asked.message else BEFORE_IT
         left = todos.total - todos.done
         yield f"{left} of {counted(todos.total, 'todo')}{LISTED}{todos.message}{old})"
     if files := uncommitted(calls, mask):
@@ -290,12 +288,12 @@ def harvest(
     """
     calls = calls_of(items)
     made = trail(calls)
-    todos = todos_of(calls, mask)
+    here = [item for item in items if item.id not in gone] if gone else items
+    todos = without_old_boxes(todos_of(calls, mask), requests_of(here, mask))
     orders = orders_of(items, mask)
     errors = errors_met(calls, mask, [item.position[0] for item, _ in spoken(items, "user")])
     artifacts = artifacts_of(items, calls, mask)
     decided, outdated = _decided(items, calls, mask)
-    here = [item for item in items if item.id not in gone] if gone else items
     return AnchoredSummary(
         session=session,
         standing_orders=orders.standing,
@@ -306,13 +304,13 @@ def harvest(
         decisions_made=decided,
         outdated_decisions=outdated,
         technical_context=tuple(_context(made.unnamed, project)),
-        todos=todos.open[: len(todos.open) - todos.boxes] if _is_left(todos, here, mask) else todos.open,
+        todos=todos.open,
         todos_done=todos.done,
         todos_total=todos.total,
         last_said=_last_said(here, calls, mask),
         errors_encountered=(*(one for _, one in errors), *_pasted(here, errors, mask)),
         key_artifacts=artifacts,
-        files_read=len({call.action.target for call in _good(calls, "read")} - {""}),
+        files_read=len({path for call in _good(calls, "read") if (path := call.action.target) and "://" not in path}),
         commands_run=sum(1 for call in calls if call.action.verb == "run"),
         searches=sum(1 for call in calls if call.action.verb == "search" and not _LISTS.match(call.tool)),
     )
@@ -386,11 +384,6 @@ def _last_said(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> str:
         words = one_line(newest.text, MAX_ANSWER * 2)
         return f"{since}, a thought: {words}" if since else f"a thought: {words}"
     return said if said.endswith(BEFORE) else (f"{since}: " if since else "") + said
-
-
-def _is_left(todos: Todos, items: Sequence[Item], mask: Mask) -> bool:
-    """Whether so many requests came since a plan was touched that its open boxes are only counted."""
-    return sum(one.message > todos.message for one in requests_of(items, mask)) >= LEFT_PLAN
 
 
 def _good(calls: Sequence[Call], verb: str) -> list[Call]:

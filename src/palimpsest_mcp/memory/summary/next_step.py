@@ -70,6 +70,8 @@ _TRACKERS = re.compile(r"^(?:bd|br|beads|linear|jira|gh issue) (?:update|start|c
 COMMITTED = "since the last commit"
 LISTED = " (list changed last in message "
 """Stands in the line that counts the todos of a list that are open."""
+BEFORE_IT = ": before the newest request"
+"""Stands behind it where a request came since."""
 MAX_SHOWN = 400
 """Characters of a result in which a todo's words are looked for."""
 MAX_CLAUSES = 160

@@ -30,7 +30,10 @@ SPARED = 40
 SHORT = 300
 MAX_MASKED = 40_000
 """Characters of one text that are masked to quote from it: of a longer one, both ends in whole lines."""
-_SPACE = re.compile(r"\s+")
+MAX_ASIDE = 80
+"""Characters of a bracket that stays whole where a text is cut off in it: "(except …" must say what."""
+_SPACE = re.compile(r"(?:\s|[│├└┌┐┘┤┬┴┼─]{1,80}(?=\s))+")
+"""White space, and what draws a tree of folders or a table."""
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 
 
@@ -48,7 +51,12 @@ def one_line(text: str, limit: int) -> str:
     if len(line) <= limit or (len(line) <= limit + SPARED and len(line) < SHORT):
         return line
     end = line.rfind(" ", limit // 2, limit - len(CUT) + 1)
-    return line[: end if end > 0 else limit - len(CUT)].rstrip() + CUT
+    end = end if end > 0 else limit - len(CUT)
+    opens = line.rfind("(", 0, end)
+    closes = line.find(")", opens) + 1
+    if line.find(")", max(opens, 0), end) < 0 <= opens and end < closes <= opens + MAX_ASIDE:
+        end = closes
+    return line[:end].rstrip() + CUT
 
 
 def paragraph(text: str, limit: int) -> str:
@@ -362,8 +370,9 @@ def _telling(text: str) -> frozenset[str]:
 
 
 def is_undone(text: str) -> bool:
-    """Whether a message of the user takes back what was done before it."""
-    return len(text) <= MAX_REQUEST and _UNDOES.search(text) is not None
+    """Whether a message of the user takes back what was done before it: a short one anywhere, a long one at once."""
+    begins = text if len(text) <= MAX_REQUEST else next(iter(sentences(text)), "")
+    return len(begins) <= MAX_REQUEST and _UNDOES.search(begins) is not None
 
 
 MAX_REQUEST = 260

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
-from ...models.summaries import Todo
+from ...models.summaries import Said, Todo
 from .calls import Call
 from .talk import Mask, one_line
 from .trail import edits_of
@@ -34,6 +34,8 @@ class Todos(NamedTuple):
     """Which message changed a list last, from 1; 0: none did."""
     boxes: int = 0
     """How many of the open ones are boxes of plan files; they stand last."""
+    ticked: int = 0
+    """How many boxes of plan files are done."""
 
 
 def todos_of(calls: Sequence[Call], mask: Mask) -> Todos:
@@ -63,6 +65,20 @@ def todos_of(calls: Sequence[Call], mask: Mask) -> Todos:
         finished=tuple(one_line(mask(text), MAX_TODO) for text, state in states if state == "done"),
         message=message,
         boxes=sum(state != "done" for boxes in plans.values() for state in boxes.values()),
+        ticked=sum(state == "done" for boxes in plans.values() for state in boxes.values()),
+    )
+
+
+def without_old_boxes(todos: Todos, requests: Sequence[Said]) -> Todos:
+    """The todos, where a request came since they were touched without the open boxes of plan files: whether such a plan
+    still stands nobody can tell. What was ticked off stays ticked off."""
+    if not todos.boxes or not requests or requests[-1].message <= todos.message:
+        return todos
+    return todos._replace(
+        open=todos.open[: len(todos.open) - todos.boxes],
+        done=todos.done - todos.ticked,
+        total=todos.total - todos.ticked - todos.boxes,
+        boxes=0,
     )
 
 

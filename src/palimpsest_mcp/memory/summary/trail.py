@@ -77,6 +77,8 @@ def trail(calls: Sequence[Call]) -> Trail:
             if change.verb == "deleted":
                 _empty(joined_path(folder, path).rstrip("/"), changes)
             changes.setdefault((path, folder), []).append(change)
+            if change.verb == "moved" and (known_as := _of_path(joined_path(tidy(change.folder), into), changes)):
+                changes[known_as].append(Change(known_as[0], "written"))
             if change.verb == "deleted":
                 gone[joined_path(folder, path)] = path, folder
     files = (
@@ -113,6 +115,11 @@ def _appears(path: str, gone: dict[str, tuple[str, str]], changes: dict[tuple[st
         changes[key] = [one for one in changes[key] if one.verb != "deleted"]
         if not changes[key]:
             del changes[key]
+
+
+def _of_path(path: str, changes: Mapping[tuple[str, str], list[Change]]) -> tuple[str, str] | None:
+    """As what a file is known that was changed before."""
+    return next((key for key in changes if joined_path(key[1], key[0]) == path), None)
 
 
 def _is_in(path: str, folder: str) -> bool:
