@@ -130,7 +130,7 @@ def test_the_newest_calls_are_told_with_what_came_of_them_and_other_tools_are_co
 def test_what_a_runtime_prints_beside_the_output_is_not_what_came_of_a_call() -> None:
     noise = "Debugger attached.\nWaiting for the debugger to disconnect...\n"
     assert "last, Bash `node a.js` (message 2): 3 rows" in Talk().run("node a.js", f"{noise}3 rows").told("done")
-    assert "last, Bash `node a.js` (message 2): no output" in Talk().run("node a.js", noise).told("done")
+    assert "last, Bash `node a.js` (message 2): no output of its own" in Talk().run("node a.js", noise).told("done")
 
 
 def test_of_the_newest_call_more_is_quoted_than_a_line() -> None:

@@ -109,8 +109,7 @@ def test_of_a_long_proposal_a_consent_stands_with_its_sentences_with_amounts_or_
 def test_a_question_that_was_answered_by_a_proposal_gives_way_to_the_go_ahead_to_it() -> None:
     talk = Talk().says("or do you have other suggestions?", "user").says("I move tui.ts. Should I proceed?")
     talk.says("yes, do it", "user").run("ls", "a")
-    said = "yes, do it, said to: I move tui.ts. Should I proceed?"
-    assert talk.told("next")[0].startswith(f"go on with what message 3 proposes, as message 4 says ({said}); ")
+    assert talk.told("next")[0].startswith("go on with what message 3 proposes, as message 4 says (yes, do it); ")
 
 
 def test_a_go_ahead_that_also_asks_something_is_a_decision_where_the_agent_asked_for_it() -> None:
@@ -335,7 +334,7 @@ def test_looks_and_what_was_refused_did_not_change_anything() -> None:
 def test_a_turn_that_was_broken_off_and_continued_is_still_open() -> None:
     talk = Talk().says("I look at the importer now.").says("continue", "user").run("ls", "a")
     assert talk.told("open") == ["the request in message 1: the agent has not ended its turn yet"]
-    assert talk.told("asked") == ["message 1: Move the importer to Postgres; then message 3: continue"]
+    assert talk.told("asked") == ["message 1: Move the importer to Postgres"], "it went on since"
     assert talk.told("next")[0].startswith("go on with what is asked in message 1")
 
 
@@ -424,12 +423,12 @@ def test_a_plan_of_which_words_show_little_is_quoted_whole() -> None:
     assert "; its plan in message 2: show the output; save it" in talk.told("next")[0]
 
 
-def test_a_go_ahead_stands_in_the_next_step_with_what_it_answers() -> None:
+def test_a_go_ahead_stands_in_the_next_step_and_is_told_with_what_it_answers() -> None:
     talk = (
         Talk().says("Ready. Should I proceed with the commit and the tag?").says("yeah, do it", "user").run("git add .")
     )
-    goal = "go on with what is asked in message 1, as message 3 says (yeah, do it, said to: "
-    assert talk.told("next")[0].startswith(f"{goal}Should I proceed with the commit and the tag?)")
+    assert talk.told("next")[0].startswith("go on with what is asked in message 1, as message 3 says (yeah, do it); ")
+    assert "(said to: Should I proceed with the commit and the tag?)" in talk.told("asked")[0]
 
 
 def test_a_step_of_a_plan_that_names_a_file_is_done_where_that_file_was_changed() -> None:
@@ -760,6 +759,45 @@ def test_a_bracket_in_which_a_text_is_cut_off_stays_whole() -> None:
 def test_pages_are_no_files_that_were_read() -> None:
     talk = Talk().call("Read", "a", file_path="/a.py").call("web_fetch", "b", url="https://a.example/x")
     assert talk.harvest().files_read == 1
+
+
+def test_an_answer_that_only_agrees_is_no_decision_once_something_else_was_asked() -> None:
+    asked = "tui-renderer.ts stays where it is. Should I proceed?"
+    for answer, stays in (("can leave it", False), ("yes, do it", False), ("PDF", True), ("option 2", True)):
+        talk = Talk().says(asked).says(answer, "user").run("mv a b").says("Moved.")
+        assert len(decisions(talk)) == 1
+        talk.says("Now remove the old renderer as well, please", "user")
+        assert len(decisions(talk)) == stays, answer
+
+
+def test_steps_that_the_agent_thought_of_are_its_plan() -> None:
+    thought = "The user wants:\n1. Remove the old main.ts\n2. Add a map to AGENTS.md\n3. Refer to it in README.md"
+    talk = Talk("Please tidy up the entry points of this package, and write down what goes where")
+    talk.messages.append(
+        {"role": "assistant", "content": [{"type": "thinking", "thinking": thought, "signature": "x"}]}
+    )
+    talk.run("rm /w/main.ts # remove the old one", "").edit("/w/AGENTS.md", new="add a map")
+    talk.says("Now the rest of it.").edit("/w/a.txt")
+    assert talk.told("next")[0].endswith("; of its plan in message 2 no call shows yet: Refer to it in README.md")
+
+
+def test_calls_that_failed_are_said_to_leave_nothing_open_where_that_is_so() -> None:
+    talk = Talk().run("npm run check", f"{ERROR}\nexit code 2")
+    assert "1 call failed" in talk.told("done")
+    assert "1 call failed; nothing of it is open" in talk.run("npm run check", CHECKED).told("done")
+
+
+def test_a_check_that_another_command_runs_is_settled_by_that_one() -> None:
+    runs = f"> pkg@1 build\n> tsgo -p tsconfig.build.json\n\n{ERROR}\nexit code 2"
+    talk = Talk().run("npm run build | tail -3", runs).run("npx tsgo -p tsconfig.build.json", f"{ERROR}\nexit code 2")
+    assert resolutions(talk)[-1] == ""
+    assert resolutions(talk.run("npm run build | tail -3", "done"))[-1] == "a later command that runs it went well"
+
+
+def test_names_that_a_later_edit_took_out_are_not_told() -> None:
+    talk = Talk().call("Edit", file_path="/a.py", old_string="x", new_string="def first(): 1\ndef second(): 2")
+    talk.call("Edit", file_path="/a.py", old_string="def second(): 2", new_string="")
+    assert talk.harvest().files_modified[0].steps[0].names == ("first",)
 
 
 def test_a_text_that_was_edited_asks_for_no_check() -> None:

@@ -175,7 +175,7 @@ class Material:
                 about = f" (said to: {newest.about})" if newest.about else ""
                 row = f"(message {newest.message}): {newest.text}{about}"
                 if only_resumes(newest):
-                    return [f"Asked last {told[0]}; then {row}"]
+                    return [f"Asked last {told[0]}" + ("" if self.facts.activity else f"; then {row}")]
                 told.insert(0, row)
             if (chosen := self.facts.chosen) is not None:
                 told.insert(0, f"(message {chosen.message}): {chosen.text}")

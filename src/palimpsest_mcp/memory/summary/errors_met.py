@@ -55,6 +55,9 @@ _PLACED = re.compile(r"::|\(\d+,\d+\)|:\d+\b|\bline \d+")
 _IN_FILE = re.compile(r"^(?:[./]*)([\w@./-]+\.\w{1,6})(?:\(\d+,\d+\)|:\d+)")
 """How compilers and linters begin the line of an error: with its file and place."""
 _FOLDER = re.compile(r"^\s*cd \S+\s*&&\s*")
+_LAUNCHER = re.compile(r"^(?:npx (?:-y )?|uv run |poetry run |pnpm exec |bunx )")
+_TELLING_WORDS = 2
+"""Words of a command that is looked for in what others print."""
 _INTO = re.compile(r"^\s*cd (\S+)\s*(?:&&|;|\n)")
 _SEGMENT = late(r"&&|\|\||[;\n]")
 _INSERTED = late(r"\$\([^()]*\)[\w./-]*")
@@ -84,9 +87,10 @@ LOOKED = "it only looked; the work went on without it"
 PROBED = "it only tried something out"
 LEFT = "the user asked for something else since, and nothing came back to it"
 PROGRAM = "a later run of the same program on it went well"
+ELSEWHERE_RUN = "a later command that runs it went well"
 PASSED = "later checks of the whole went well"
 CHECKED = "its file was changed since, and a later check does not show it"
-WORKED = frozenset((*GONE.values(), OTHERWISE, BELOW, ELSEWHERE, CHECKED, PROGRAM, PASSED))
+WORKED = frozenset((*GONE.values(), OTHERWISE, BELOW, ELSEWHERE, ELSEWHERE_RUN, CHECKED, PROGRAM, PASSED))
 """A later result shows that the error is gone."""
 FAILS_OTHERWISE = frozenset((OTHERS, OTHER_CALLS))
 LEFT_ALONE = frozenset((LOOKED, PROBED, LEFT))
@@ -122,6 +126,7 @@ def errors_met(calls: Sequence[Call], mask: Mask, asked: Sequence[int] = ()) -> 
         resolution = resolution or _found_otherwise(call, calls[number + 1 :])
         resolution = resolution or _checked_since(line, calls[number + 1 :])
         resolution = resolution or _same_program(call, line, calls[number + 1 :])
+        resolution = resolution or _run_by_another(call, line, calls, number)
         if not resolution:
             resolution = _left_behind(call, asked, len(calls) - 1 - number)
         known = met.pop((line, *_subject(call)), None)
@@ -285,6 +290,20 @@ def _same_program(call: Call, line: str, later: Sequence[Call]) -> str:
             return PROGRAM
         fails_otherwise = on_it and name.startswith("git ") and line.removesuffix(CUT) not in other.text
     return OTHERS if fails_otherwise else PASSED if passed > 1 else ""
+
+
+def _run_by_another(call: Call, line: str, calls: Sequence[Call], number: int) -> str:
+    """Whether a check whose command another one runs, as its output said once (`> tsgo -p tsconfig.json`), went well
+    in that other one later."""
+    command = _LAUNCHER.sub("", _FOLDER.sub("", viewless(call)))
+    if call.action.verb != "run" or not is_check(command) or len(command.split()) < _TELLING_WORDS:
+        return ""
+    runners = {_subject(one) for one in calls if one is not call and one.action.verb == "run" and command in one.text}
+    for other in calls[number + 1 :]:
+        fails = other.failed or is_stopped(other) or outcome_of(other.text).failed or shows_error(other)
+        if _subject(other) in runners and other.answered and not (fails or _are_apart(call, other)):
+            return ELSEWHERE_RUN
+    return ""
 
 
 def folder_of(command: str) -> str:

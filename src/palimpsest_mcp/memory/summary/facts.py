@@ -544,14 +544,17 @@ def _came(call: Call, mask: Mask, limit: int) -> str:
         return "a person stopped it" if is_stopped(call) else f"failed: {error_line(text)}"
     if chosen := _CHOSEN.findall(text) if _ANSWERED.match(text) else []:
         return one_line(f"the user answered: {'; '.join(chosen)}", limit)
-    if entries := _entries(text):
+    if (entries := _entries(text)) and limit <= MAX_LINE:
+        return counted(entries, "entry")
+    if entries:
         return one_line(f"{counted(entries, 'entry')}, beginning with {text.lstrip()[1:].lstrip()}", limit)
     rows = [row.strip() for row in text.splitlines() if _tells(row)]
     total = _line_count(call, rows)
     if total <= FEW_ROWS and len(text) > limit and (outcome := _outcome_fields(text, limit // 2)):
         return f"{one_line(text, limit - len(outcome) - 1)} {outcome}"
     if total <= FEW_ROWS:
-        return one_line(" / ".join(rows) or _NOISE.sub("", text).strip(), limit) or "no output"
+        told = one_line(" / ".join(rows) or _NOISE.sub("", text).strip(), limit)
+        return told or ("no output of its own" if text.strip() else "no output")
     is_read = call.action.verb == "read" and "://" not in call.action.target
     if is_read and (limit <= MAX_LINE or not _PROSE.search(call.action.target)):
         return counted(total, "line")

@@ -25,6 +25,7 @@ from .talk import (
     go_ahead_of,
     heard,
     intent_of,
+    is_spent,
     last_said,
     newest_said,
     not_answered,
@@ -104,7 +105,8 @@ def _asked(asked: Said, items: Sequence[Item], calls: Sequence[Call], mask: Mask
         said = f"message {go_ahead.message}: {one_line(go_ahead.text, MAX_ANSWER)}{about}"
         then = f"message {row}: {one_line(words, MAX_ANSWER)}; before it, {said}" if row > go_ahead.message else said
         return f"{then}; before it, message {asked.message}: {one_line(asked.text, MAX_ASKED)}"
-    then = f"; then message {row}: {one_line(words, MAX_ANSWER)}" if row > asked.message else ""
+    goes_on = go_ahead is not None and any(call.place[0] >= row for call in calls)  # it was heard: the request goes on
+    then = f"; then message {row}: {one_line(words, MAX_ANSWER)}" if row > asked.message and not goes_on else ""
     return f"message {asked.message}: {one_line(asked.text, MAX_ASKED)}{then}"
 
 
@@ -140,7 +142,7 @@ def _done(calls: Sequence[Call], errors: Sequence[ErrorMet], commits: Sequence[s
     if told := [f"{tool or 'a tool'} {counted(times, 'time')}" for tool, times in good.most_common(MOST_TOOLS)]:
         more = sum(good.values()) - sum(times for _, times in good.most_common(MOST_TOOLS))
         yield ", ".join([*told, *([f"{counted(more, 'other call')}"] if more else [])])
-    yield from _failures(calls)
+    yield from _failures(calls, errors)
     yield from (f"{'last' if newest else 'earlier'}, {one}" for newest, one in newest_calls(calls, mask, MOST_LAST))
     changed = trail(calls).files
     files = [one for one in changed if not one.path.endswith("/")]
@@ -153,13 +155,14 @@ def _done(calls: Sequence[Call], errors: Sequence[ErrorMet], commits: Sequence[s
     yield from (ran(one) for one in still_standing(runs_of(calls, mask), errors))
 
 
-def _failures(calls: Sequence[Call]) -> Iterator[str]:
-    """How many calls failed, and how many the host did not make because of them."""
+def _failures(calls: Sequence[Call], errors: Sequence[ErrorMet]) -> Iterator[str]:
+    """How many calls failed, and how many the host did not make because of them; and whether anything of it is open."""
     unmade = sum(map(was_not_made, calls))
     failed = sum(1 for call in calls if met_error(call) and not was_not_made(call))
     if failed:
         beside = f"; {unmade} more {'was' if unmade == 1 else 'were'} not made by the host" if unmade else ""
-        yield f"{counted(failed, 'call')} failed{beside}"
+        still = "" if any(not one.resolution for one in errors) else "; nothing of it is open"
+        yield f"{counted(failed, 'call')} failed{beside}{still}"
 
 
 def short_names(files: Sequence[ChangedFile]) -> list[str]:
@@ -331,7 +334,7 @@ def _decided(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> tuple[
     left."""
     heard_at = [item.position[0] for item, _ in spoken(items, "user")]
     answers = answers_of(items, calls, mask)
-    old = [one for row, one in answers if _is_written_over(row, calls, heard_at)]
+    old = [one for row, one in answers if is_spent(row, items) or _is_written_over(row, calls, heard_at)]
     stand = [pair for pair in answers if pair[1] not in old]
     both = sorted([*decisions_of(items, mask), *stand], key=lambda pair: pair[0])
     found = rejected(both, items, mask)

@@ -36,7 +36,7 @@ from .talk import (
     spoken,
 )
 from .todos import Todos, is_todo_tool
-from .trail import changed_paths, changes_by_shell
+from .trail import changed_paths, changes_by_shell, trail
 
 MAX_WORDS = 120
 """Characters of an answer, an error or a step that the next step quotes."""
@@ -234,14 +234,14 @@ def _left_of(plan: Item, steps: Sequence[str], calls: Sequence[Call]) -> list[st
     since = [call for call in calls if call.place >= plan.position and call.answered and not call.failed]
     done = [call for call in since if call.action.verb in (*EDITS, "run") and not is_look(call)]
     said = frozenset[str]().union(*(_stems(" ".join(strings(call.args))) for call in done))
-    changed = {posixpath.basename(path) for path in changed_paths(since)}
+    changed = {posixpath.basename(one.path) for one in trail(since).files}
     return [step for step in steps if not _is_seen(step, said, changed)]
 
 
 def _is_seen(step: str, said: frozenset[str], changed: Collection[str]) -> bool:
     named = set(_FILE.findall(step))
     words = _stems(step)
-    return len(words & said) >= len(words) * _STEP_SHARE and (not named or bool(named & set(changed)))
+    return len(words & said) >= len(words) * _STEP_SHARE and named <= set(changed)
 
 
 def _goal(items: Sequence[Item], calls: Sequence[Call], asked: int, mask: Mask) -> str:
@@ -255,15 +255,13 @@ def _goal(items: Sequence[Item], calls: Sequence[Call], asked: int, mask: Mask) 
     go_ahead = go_ahead_of(items, mask)
     if gives_data(items, row) or (go_ahead is not None and go_ahead.message == row and only_resumes(go_ahead)):
         return goal
-    about = (
-        f", said to: {go_ahead.about}" if go_ahead is not None and go_ahead.message == row and go_ahead.about else ""
-    )
+    about = go_ahead is not None and go_ahead.message == row and bool(go_ahead.about)
     proposed = max((one for one in ends_of_turns(items) if asked < one < row), default=0)
     if (
         about and proposed and asks(text) and is_invited(items, row)
     ):  # the question itself was answered by what was proposed
         goal = f"what message {proposed} proposes"
-    return f"{goal}, as message {row} says ({one_line(words, MAX_WORDS)}{about})"
+    return f"{goal}, as message {row} says ({one_line(words, MAX_WORDS)})"
 
 
 def _settle(

@@ -97,6 +97,9 @@ _ENDS = late(rf"(?:(?:ok(?:ay)?|alright|great|perfect|no)?[,.! ]*(?:many )?(?:{_
 _GOES_ON = "|".join(words for table in _FEEDBACK for words in table.get("resumes", ()))
 _RESUMES = late(rf"(?:(?:ok(?:ay)?|please|yes)[,.! ]*)?(?:{_GOES_ON})(?:[,.! ]*please)?[.!。！ ]*", re.IGNORECASE)
 """A whole message that only has the agent go on."""
+_BARE = "|".join(words for table in _FEEDBACK for words in table.get("bare", ()))
+_ONLY_AGREES = late(rf"(?:(?:{_BARE})[,.!。！ ]*)+", re.IGNORECASE)
+"""A whole message that only agrees."""
 _MARK = re.compile(r"[#*<\[]{1,9} ?(?:stop|end|done|exit|quit)(?: of conversation)? ?[#*>\]]{1,9}\s*$", re.IGNORECASE)
 """A mark that a program set at the end of its last message."""
 MAX_END = 200
@@ -257,6 +260,27 @@ def answers_of(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> tupl
                     found.append((item.position[0], decision))
             before = ""
     return tuple(sorted(found, key=lambda pair: pair[0]))
+
+
+def is_spent(answer_row: int, items: Sequence[Item]) -> bool:
+    """Whether an answer of the user only agreed to what was asked then, and the user asked for something else since:
+    what it was to is done, or was left."""
+    text = next((text for item, text in spoken(items, "user") if item.position[0] == answer_row), "")
+    later = (text for item, text in spoken(items, "user") if item.position[0] > answer_row)
+    return _ONLY_AGREES.fullmatch(text.strip()) is not None and any(map(_tells, later))
+
+
+def answers_to_questions(items: Sequence[Item]) -> frozenset[str]:
+    """Ids of messages of the user that come right after one of the agent that asks something, or asks to be told."""
+    found: list[str] = []
+    before = ""
+    for item in items:
+        if is_said(item, "assistant"):
+            before = content_text(item.content)
+        elif is_said(item, "user"):
+            found += [item.id] if _invites(before) else []
+            before = ""
+    return frozenset(found)
 
 
 def _chosen(calls: Sequence[Call], mask: Mask) -> Iterator[tuple[int, Decision]]:
@@ -550,9 +574,9 @@ def _with_reaction(one: Said, reactions: Sequence[tuple[int, str, bool]], until:
 
 
 def plan_of(items: Sequence[Item]) -> tuple[Item, str] | None:
-    """The newest numbered list of steps that the agent works by: said while it worked on the newest request, or right
-    before a message that agrees to it."""
-    main = [item for item in items if not item.agent and item.kind != "thinking"]
+    """The newest numbered list of steps that the agent works by: said, or thought, while it worked on the newest
+    request, or said right before a message that agrees to it."""
+    main = [item for item in items if not item.agent]
     plan: tuple[Item, str] | None = None
     before = ""
     for item, after in pairwise([*main, None]):
@@ -563,6 +587,11 @@ def plan_of(items: Sequence[Item]) -> tuple[Item, str] | None:
             text = content_text(item.content)
             if _tells(text) and not (_NOTICE.match(text) or _agrees(text, before)):
                 plan = None
+        elif item.kind == "thinking":
+            words = _thought(item)
+            works = after is not None and (after.kind == "tool_call" or is_said(after, "assistant"))
+            if works and len(_NUMBERED_STEP.findall(words)) > 1 and not _lists_options(words):
+                plan = item, words
         elif is_said(item, "assistant"):
             before = content_text(item.content)
             works = after is not None and after.kind == "tool_call" and not _ASKING.search(after.tool_name)

@@ -39,6 +39,8 @@ class Change(NamedTuple):
     folder: str = ""
     other: str = ""
     names: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    """Names that it takes out."""
 
 
 class Trail(NamedTuple):
@@ -186,9 +188,11 @@ def _change(call: Call) -> Change:
         text = next((text for key in _WHOLE if (text := _word(call.args.get(key)))), "")
         return Change(path, verb, names=newly_defined("", text))
     names: dict[str, None] = {}
+    lost: dict[str, None] = {}
     for old, new in edits_of(call.args):
         names.update(dict.fromkeys(newly_defined(old, new)))
-    return Change(path, "edited", names=tuple(names))
+        lost.update(dict.fromkeys(newly_defined(new, old)))
+    return Change(path, "edited", names=tuple(names), lost=tuple(lost))
 
 
 def edits_of(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -226,9 +230,11 @@ def _settled(change: Change, known: set[str]) -> tuple[str, str]:
 
 
 def _steps(changes: Sequence[Change]) -> Iterator[Step]:
-    """Runs of one kind of change become one step with a count."""
+    """Runs of one kind of change become one step with a count; names that a later change took out are not told."""
     step: Step | None = None
-    for change in changes:
+    for at, change in enumerate(changes):
+        gone = {name for later in changes[at + 1 :] for name in later.lost}
+        change = change._replace(names=tuple(name for name in change.names if name not in gone))
         other = tidy(change.other)
         if step is not None and (step.verb, step.other) == (change.verb, other):
             names = tuple(dict.fromkeys((*step.names, *change.names)))
