@@ -193,3 +193,6 @@ def test_what_the_user_chose_of_a_tools_question_is_what_was_asked_last() -> Non
     text = to_markdown(handoff("task", [*SESSION, *call("q1", "AskUserQuestion", answer, questions=[])]))
     row = len(SESSION) + 2
     assert f"- Asked last (message {row}): main was clean; fix the issues; before it (message " in text
+    goes_on = {"role": "user", "content": "continue"}
+    text = to_markdown(handoff("task", [*SESSION, goes_on, *call("q1", "AskUserQuestion", answer, questions=[])]))
+    assert f"- Asked last (message {row + 1}): main was clean; fix the issues; before it (message " in text

@@ -770,6 +770,67 @@ def test_an_answer_that_only_agrees_is_no_decision_once_something_else_was_asked
         assert len(decisions(talk)) == stays, answer
 
 
+def test_a_short_yes_is_no_decision_once_what_was_done_for_it_is_committed() -> None:
+    talk = (
+        Talk().says("The old files are left. Want me to clean that up too?").says("yes need to be fully clean", "user")
+    )
+    talk.run("git commit -am x", "[main 1a2b3c4] Clean up").says("Done.")
+    assert len(decisions(talk)) == 1
+    talk.says("Now look at the editor component, please", "user")
+    assert decisions(talk) == []
+
+
+def test_code_asks_no_question() -> None:
+    asked = "Like this:\n```ts\nconst level = result.level !== 'off' ?\n```\nShould I start with it?"
+    talk = Talk().says(asked).says("ok, create a branch", "user")
+    assert decisions(talk) == [("User, message 3: ok, create a branch", "said to: Like this: Should I start with it?")]
+
+
+def test_what_stands_behind_something_pasted_is_quoted() -> None:
+    pasted = "+ 8 - **User Message Text Color**: User messages now respect the token.\n" * 12
+    talk = Talk().says(f"{pasted}\nremove that, we only want to say that themes are there", "user").says("Done.")
+    talk.says("Now read README.md, please, all of it", "user")
+    assert facts(talk).requests[1].text.endswith("[…] remove that, we only want to say that themes are there")
+
+
+def test_words_of_a_request_that_is_worked_on_by_edits_are_not_looked_for_in_calls() -> None:
+    talk = Talk("Move it to the chat and then add it to the context").edit("/move-to-the-chat.ts")
+    assert "no call shows yet" not in talk.run("cat move-to-the-chat.ts", "a").told("next")[0]
+
+
+def test_boxes_that_were_skipped_are_no_todos_and_those_of_a_long_plan_are_counted() -> None:
+    boxes = "- [x] Write it\n- [ ] SKIPPED (optional cleanup)\n- [ ] Move it\n"
+    talk = Talk().call("Write", file_path="/plan.md", content=boxes)
+    assert [one.text for one in talk.harvest().todos] == ["Move it"]
+    many = "".join(f"- [ ] Move table {n}\n" for n in range(40))
+    talk.call("Write", file_path="/plan.md", content=many).run("ls", "a")
+    assert talk.harvest().todos == () and "40 of 40 todos (list changed last in message 4)" in talk.told("open")
+    assert "table" not in talk.told("next")[0]
+
+
+def test_a_longer_message_that_gives_data_is_not_the_request_either() -> None:
+    talk = Talk("I would like to cancel all of my flights").says("Could you provide your user ID, and the reason?")
+    data = (
+        "My user ID is amelia_8890. I don't remember the reservation. As for the reason, I want to release my seat for "
+    )
+    talk.says(data + "someone else who might need it more urgently.", "user").call("get_user", "{}", id="amelia_8890")
+    assert talk.told("next")[0].startswith("go on with what is asked in message 1; ")
+    assert talk.told("asked")[0].endswith("; before it, message 1: I would like to cancel all of my flights")
+
+
+def test_of_what_a_hook_found_the_place_is_the_error_and_not_the_heading_above_it() -> None:
+    found = "lib/summary.ex:120:18:pattern_match\nThe pattern can never match."
+    talk = Talk().run("git commit -m x", f"Failed:\\n\\n[DIALYZER]\nFinding PLTs\n{found}\nexit code 1")
+    assert talk.harvest().errors_encountered[0].error == "lib/summary.ex:120:18:pattern_match"
+
+
+def test_a_look_whose_output_names_an_error_is_not_said_to_have_gone_well() -> None:
+    talk = Talk().says("Now let me look at the styles:").run("find css -name a", "find: css: No such file or directory")
+    assert "before 1 call (it names an error)" in talk.told("next")[0]
+    talk.says("Now let me read the code:").call("Read", "raise an error", file_path="/a.py")
+    assert "before 1 call (it went well)" in talk.told("next")[0]
+
+
 def test_steps_that_the_agent_thought_of_are_its_plan() -> None:
     thought = "The user wants:\n1. Remove the old main.ts\n2. Add a map to AGENTS.md\n3. Refer to it in README.md"
     talk = Talk("Please tidy up the entry points of this package, and write down what goes where")

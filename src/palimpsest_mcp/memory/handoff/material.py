@@ -174,12 +174,12 @@ class Material:
                 self._told.add(newest.message)
                 about = f" (said to: {newest.about})" if newest.about else ""
                 row = f"(message {newest.message}): {newest.text}{about}"
-                if only_resumes(newest):
+                if only_resumes(newest) and self.facts.chosen is None:
                     return [f"Asked last {told[0]}" + ("" if self.facts.activity else f"; then {row}")]
-                told.insert(0, row)
+                told += [] if only_resumes(newest) else [row]
             if (chosen := self.facts.chosen) is not None:
-                told.insert(0, f"(message {chosen.message}): {chosen.text}")
-            return [f"Asked last {'; before it '.join(told)}"]
+                told.append(f"(message {chosen.message}): {chosen.text}")
+            return [f"Asked last {'; before it '.join(reversed(told))}"]
         if reports:
             self._told.add(reports[-1].message)
             return [f"Reported last (message {reports[-1].message}): {reports[-1].text}"]

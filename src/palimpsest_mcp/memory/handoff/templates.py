@@ -230,7 +230,13 @@ _DECISIONS = _one(
 )
 ORDERS = "Standing Orders"
 _ORDERS = _one(ORDERS, "orders", TEXTS, "None detected in what the user said.")
-_ERRORS = _one("Open Errors", "errors", TEXTS, "None detected in results of tools.")
+_ERRORS = _one(
+    "Open Errors",
+    "errors",
+    TEXTS,
+    "None that is open was detected in results of tools.",
+    former="None detected in results of tools.",
+)
 _LATER = (ORDERS, _ERRORS.heading, _DECISIONS.heading)
 """Files of an earlier version may lack them."""
 _KEY = "Key Context for Continuation"

@@ -52,6 +52,8 @@ _SAID_INSIDE = re.compile(
 """What an object in a long error line says in words."""
 _PLACED = re.compile(r"::|\(\d+,\d+\)|:\d+\b|\bline \d+")
 """An error line that says where it is: a run that shows one does not only count its failures."""
+_PLACE = re.compile(r"^\W*(?:[\w@.-]+/)*[\w@-]+\.\w{1,5}[:(]\d+.*$", re.MULTILINE)
+"""A line that names a place in a file, as checkers do for what they find."""
 _IN_FILE = re.compile(r"^(?:[./]*)([\w@./-]+\.\w{1,6})(?:\(\d+,\d+\)|:\d+)")
 """How compilers and linters begin the line of an error: with its file and place."""
 _FOLDER = re.compile(r"^\s*cd \S+\s*&&\s*")
@@ -154,6 +156,7 @@ def was_not_made(call: Call) -> bool:
 
 def error_line(text: str) -> str:
     """The line that says what went wrong, verbatim: a typed error, else the first loud line, else the first one."""
+    text = text.replace("\\n", "\n")  # as some hooks print it
     typed = _TYPED.findall(text)
     line = typed[-1] if typed else text.strip()
     if len(line) > MAX_ERROR and "\n" not in line and (inside := _SAID_INSIDE.search(line)):
@@ -164,6 +167,8 @@ def error_line(text: str) -> str:
     lines = [line for line in lines if len(line) <= MAX_LINE] or lines
     loud = next((line for line in lines if _LOUD.search(line) and not _CALM.search(line)), None)
     plain = next((line for line in lines if not _EXIT_LINE.match(line) and "(no output)" not in line), None)
+    if loud is not None and loud.rstrip().endswith(":") and (found := _PLACE.search(text)):
+        return one_line(found[0], MAX_ERROR)  # a heading: what stands below it says more
     return one_line(loud or plain or (lines[0] if lines else ""), MAX_ERROR)
 
 
@@ -359,13 +364,10 @@ def _checked_since(line: str, later: Sequence[Call]) -> str:
     return ""
 
 
-_FINDING = re.compile(r"^\W*(?:[\w@.-]+/)*[\w@-]+\.\w{1,5}[:(]\d+", re.MULTILINE)
-
-
 def finds(call: Call) -> bool:
     """Whether the output of a check looks like an error, or names a place in a file, as checkers do for what they
     find."""
-    return shows_error(call) or _FINDING.search(call.text[-MAX_LOOKED_AT:]) is not None
+    return shows_error(call) or _PLACE.search(call.text[-MAX_LOOKED_AT:]) is not None
 
 
 def shows_error(call: Call) -> bool:

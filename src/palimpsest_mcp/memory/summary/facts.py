@@ -278,7 +278,8 @@ def since_said(message: int, calls: Sequence[Call]) -> str:
         return ""
     last = since[-1]
     good = last.answered and (not last.failed or found_nothing(last))
-    came = "went well" if good else "failed" if last.failed else "has no result yet"
+    shown = "names an error" if last.action.verb not in (*EDITS, "read") and shows_error(last) else "went well"
+    came = shown if good else "failed" if last.failed else "has no result yet"
     return f"before {counted(len(since), 'call')} ({'the newest' if len(since) > 1 else 'it'} {came})"
 
 

@@ -12,7 +12,7 @@ from ...models.items import Item
 from ...models.summaries import AnchoredSummary, ChangedFile, Decision, ErrorMet, Point, PointKind, Ran, Said
 from ...models.text import counted
 from .calls import BY_USER, Call, calls_of, strings, unquoted
-from .errors_met import EDITS, errors_met, met_error, pasted_error, programs, was_not_made
+from .errors_met import EDITS, MADE_COMMIT, errors_met, met_error, pasted_error, programs, was_not_made
 from .facts import newest_calls, runs_of, since_said, still_standing
 from .merge import arranged
 from .next_step import BEFORE_IT, LISTED, next_step, started, uncommitted
@@ -334,7 +334,8 @@ def _decided(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> tuple[
     left."""
     heard_at = [item.position[0] for item, _ in spoken(items, "user")]
     answers = answers_of(items, calls, mask)
-    old = [one for row, one in answers if is_spent(row, items) or _is_written_over(row, calls, heard_at)]
+    commits = [call.place[0] for call in calls if call.action.verb == "run" and MADE_COMMIT.search(call.text)]
+    old = [one for row, one in answers if is_spent(row, items, commits) or _is_written_over(row, calls, heard_at)]
     stand = [pair for pair in answers if pair[1] not in old]
     both = sorted([*decisions_of(items, mask), *stand], key=lambda pair: pair[0])
     found = rejected(both, items, mask)

@@ -203,6 +203,9 @@ def _not_seen(
     """Parts of the request, else steps of the agent's plan, that no call shows by its words; the whole plan where words
     of most steps are not seen; empty where a check went well after the last edit."""
     text = next((text for item, text in spoken(items, "user") if item.position[0] + 1 == asked), "")
+    text = (
+        "" if any(call.action.verb in EDITS for call in since) else text
+    )  # the words of an edit say little of what it is for
     left = [one_line(mask(part), MAX_WORDS) for part in unseen_parts(text, since)]
     if left:
         more = f" and {len(left) - MOST_PARTS} more" if len(left) > MOST_PARTS else ""

@@ -32,8 +32,9 @@ MAX_MASKED = 40_000
 """Characters of one text that are masked to quote from it: of a longer one, both ends in whole lines."""
 MAX_ASIDE = 80
 """Characters of a bracket that stays whole where a text is cut off in it: "(except …" must say what."""
-_SPACE = re.compile(r"(?:\s|[│├└┌┐┘┤┬┴┼─]{1,80}(?=\s))+")
-"""White space, and what draws a tree of folders or a table."""
+_SPACE = re.compile(r"\s+")
+_DRAWN = re.compile(r"[│├└┌┐┘┤┬┴┼─]+(?=\s)")
+"""What draws a tree of folders, or a table."""
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 
 
@@ -47,7 +48,7 @@ def ends_of(text: str) -> str:
 
 def one_line(text: str, limit: int) -> str:
     """One line of at most `limit` characters, cut between words and marked; the short end of a short text stays."""
-    line = _SPACE.sub(" ", tidy(text)).strip()
+    line = _SPACE.sub(" ", tidy(text if text.isascii() else _DRAWN.sub(" ", text))).strip()
     if len(line) <= limit or (len(line) <= limit + SPARED and len(line) < SHORT):
         return line
     end = line.rfind(" ", limit // 2, limit - len(CUT) + 1)
@@ -57,6 +58,17 @@ def one_line(text: str, limit: int) -> str:
     if line.find(")", max(opens, 0), end) < 0 <= opens and end < closes <= opens + MAX_ASIDE:
         end = closes
     return line[:end].rstrip() + CUT
+
+
+def with_end(text: str, limit: int) -> str:
+    """One line of at most `limit` characters: how a text begins and its last sentence, where what is wanted may stand
+    behind what was pasted."""
+    whole = one_line(text, limit)
+    last = one_line((sentences(text) or [""])[-1], limit)
+    room = limit - len(last) - 1
+    if not whole.endswith(CUT) or last.endswith(CUT) or room < limit // 2:
+        return whole
+    return f"{one_line(text, room)} {last}"
 
 
 def paragraph(text: str, limit: int) -> str:
@@ -214,6 +226,8 @@ _STEPS = late(r"^[ \t]*(\d{1,2})[.)]\s+(\S.*)$", re.MULTILINE)
 MAX_ABOUT = 100
 MAX_ANSWERED = 140
 """Characters of an answer that is a decision, and of what it answers."""
+MAX_DATA = 300
+"""Characters of a message that only gives what the agent asked for."""
 MAX_REACTION = 160
 MAX_OVERTURNED = 120
 """Characters of a statement that the user overturned."""
@@ -262,12 +276,21 @@ def answers_of(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> tupl
     return tuple(sorted(found, key=lambda pair: pair[0]))
 
 
-def is_spent(answer_row: int, items: Sequence[Item]) -> bool:
+def is_spent(answer_row: int, items: Sequence[Item], commits: Sequence[int]) -> bool:
     """Whether an answer of the user only agreed to what was asked then, and the user asked for something else since:
-    what it was to is done, or was left."""
-    text = next((text for item, text in spoken(items, "user") if item.position[0] == answer_row), "")
-    later = (text for item, text in spoken(items, "user") if item.position[0] > answer_row)
-    return _ONLY_AGREES.fullmatch(text.strip()) is not None and any(map(_tells, later))
+    what it was to is done, or was left. One with a few words more is, where what was done for it was committed.
+
+    Args:
+        commits: rows of the commits that went through.
+    """
+    text = next((text for item, text in spoken(items, "user") if item.position[0] == answer_row), "").strip()
+    later = [item.position[0] for item, text in spoken(items, "user") if item.position[0] > answer_row and _tells(text)]
+    if not later:
+        return False
+    is_short = _AGREES.match(text) is not None and len(_WORD.findall(text)) <= _FEW_WORDS
+    return _ONLY_AGREES.fullmatch(text) is not None or (
+        is_short and any(answer_row < row < later[-1] for row in commits)
+    )
 
 
 def answers_to_questions(items: Sequence[Item]) -> frozenset[str]:
@@ -363,7 +386,7 @@ def _answered(text: str, answer: str, message: int) -> str:
     """What of a message an answer is to: its question, with the sentence before it where it says little; of several the
     only one that shares words with the answer, else only that there are several: which one was meant no code can tell.
     Without one, what asks for a go-ahead, else how the message begins."""
-    parts = [_MARKS.sub("", part) for part in sentences(text)]
+    parts = [_MARKS.sub("", part) for part in sentences(_CODE.sub("", text))]
     parts = [part for part in parts if len(_WORD.findall(part)) > 1 or part.endswith(("?", "？"))] or parts
     backwards = range(len(parts) - 1, -1, -1)
     asked = [n for n in backwards if parts[n].endswith(("?", "？"))]
@@ -411,6 +434,7 @@ MOST_MUSINGS = 2
 KEPT = 40
 """Newest of each kind that are looked at."""
 _WORD = re.compile(r"\w+")
+_CODE = re.compile(r"^[ \t]*```.*?(?:^[ \t]*```[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _MARKS = re.compile(r"^(?:[-*+>#]+|\d+[.)])\s+")
 _EMPHASIS = re.compile(r"\*\*|__|^#+ ", re.MULTILINE)
 
@@ -451,7 +475,7 @@ def _data_given(items: Sequence[Item]) -> frozenset[str]:
             before = content_text(item.content)
         elif is_said(item, "user"):
             text = content_text(item.content)
-            if _WANTS.search(_newest_question(before)) and len(text) <= MAX_ANSWERED and not asks(text):
+            if _WANTS.search(_newest_question(before)) and len(text) <= MAX_DATA and not asks(text):
                 found.append(item.id)
             before = ""
     return frozenset(found)
@@ -747,4 +771,5 @@ def _quoted(said: Sequence[tuple[Item, str]], mask: Mask, limit: int) -> tuple[S
 
 def _each(said: Sequence[tuple[Item, str]], mask: Mask, limit: int) -> Iterator[Said]:
     for item, text in said:
-        yield Said(message=item.position[0] + 1, text=one_line(mask(ends_of(text)), limit))
+        quote = with_end if item.role == "user" else one_line
+        yield Said(message=item.position[0] + 1, text=quote(mask(ends_of(text)), limit))

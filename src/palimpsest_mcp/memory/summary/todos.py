@@ -12,7 +12,13 @@ from .talk import Mask, one_line
 from .trail import edits_of
 
 MAX_TODO = 160
+MOST_BOXES = 12
+"""Open boxes of plan files that are told one by one."""
 _BOX = re.compile(r"^[ \t]*(?:[-*+]|\d+[.)]) \[([ xX~/-])\] +(\S.*)$", re.MULTILINE)
+_SKIPPED = re.compile(
+    r"[*_~]{0,3}(?:skip(?:ped)?|cancell?ed|dropped|obsolete|won'?t do|not needed|n/a)\b", re.IGNORECASE
+)
+"""How a box begins that nobody is going to tick."""
 _LISTS = ("todos", "plan", "tasks", "items", "todo_list")
 _TEXTS = ("content", "step", "text", "title", "subject", "task", "description")
 _DONE = frozenset(("completed", "done", "complete", "finished", "cancelled", "canceled"))
@@ -71,7 +77,10 @@ def todos_of(calls: Sequence[Call], mask: Mask) -> Todos:
 
 def without_old_boxes(todos: Todos, requests: Sequence[Said]) -> Todos:
     """The todos, where a request came since they were touched without the open boxes of plan files: whether such a plan
-    still stands nobody can tell. What was ticked off stays ticked off."""
+    still stands nobody can tell. What was ticked off stays ticked off. Of a long plan the open boxes are only counted:
+    what comes next is no list of fifty."""
+    if todos.boxes > MOST_BOXES and not (requests and requests[-1].message > todos.message):
+        return todos._replace(open=todos.open[: len(todos.open) - todos.boxes], boxes=0)
     if not todos.boxes or not requests or requests[-1].message <= todos.message:
         return todos
     return todos._replace(
@@ -154,4 +163,5 @@ def _edited(boxes: dict[str, str], old: dict[str, str], new: dict[str, str]) -> 
 
 def _boxes(text: str) -> Iterator[tuple[str, str]]:
     for mark, words in _BOX.findall(text):
-        yield words.strip(), "done" if mark in "xX" else "doing" if mark in "~/-" else "open"
+        if mark in "xX" or not _SKIPPED.match(words):
+            yield words.strip(), "done" if mark in "xX" else "doing" if mark in "~/-" else "open"
