@@ -120,7 +120,7 @@ def test_a_go_ahead_that_also_asks_something_is_a_decision_where_the_agent_asked
     ]
     assert talk.told("next") == [
         "go on with what is asked in message 3; the newest call: Bash `ls` (message 4): a; its plan in "
-        "message 2: Upgrade it; Cancel it"
+        "message 2, of which some may be done: Upgrade it; Cancel it"
     ]
 
 
@@ -230,14 +230,6 @@ def test_the_newest_question_of_the_user_stays_open_until_the_agent_answers() ->
     assert facts(talk).questions == () and talk.told("open") == ["none detected"]
 
 
-def test_a_part_of_a_short_request_that_no_call_shows_is_what_comes_next() -> None:
-    talk = Talk("create a custom light theme. open it for me once created")
-    talk.run("cp theme/light.json ~/.pi/themes/custom-light-theme.json")
-    assert talk.told("next")[0].endswith("; of the request no call shows yet: open it for me once created")
-    talk = Talk("is it all there? if not, copy the theme first").run("cp theme/light.json /theme/first.json")
-    assert "no call shows" not in talk.told("next")[0]
-
-
 def test_a_failed_try_is_not_to_be_settled_but_gone_round() -> None:
     talk = Talk("Are there any other such paths?").run(
         "npx tsx -e 'import(1)'", "Error: Cannot find module 'a'\nexit code 1"
@@ -293,7 +285,9 @@ def test_a_plan_that_the_agent_works_by_is_the_next_step() -> None:
         "(message 3), which went well"
     ]
     talk.says("This one is simple.").edit("/b.ts")
-    assert talk.told("next")[0].endswith("; its plan in message 2: Remove the flush; Move the components on submit")
+    assert talk.told("next")[0].endswith(
+        "; its plan in message 2, of which some may be done: Remove the flush; Move the components on submit"
+    )
 
 
 def test_steps_that_the_user_was_shown_are_no_plan_once_the_user_asks_something_else() -> None:
@@ -308,19 +302,17 @@ def test_steps_of_a_plan_that_were_made_are_not_named_again() -> None:
         .says("I'll do:\n1. flush on prompt\n2. merge TranscriptSelection into app.js")
         .edit("/flush-on-prompt.ts")
     )
-    left = "; of its plan in message 2 no call shows yet: merge TranscriptSelection into app.js"
+    left = "; steps of its plan in message 2 that name files not changed since: merge TranscriptSelection into app.js"
     assert talk.told("next")[0].endswith(left)
     talk.run("npm run check", CHECKED)
     assert "its plan" not in talk.told("next")[0]
 
 
-def test_a_part_of_a_request_that_a_tool_did_by_its_name_is_not_asked_for_again() -> None:
+def test_an_act_that_went_through_is_told_with_what_became_of_it() -> None:
     talk = Talk().says("upgrade XEHM4B and cancel it afterward", "user")
     talk.call("update_flights", '{"id": "XEHM4B"}', id="XEHM4B", why="upgrade")
-    assert "no call shows yet: cancel it afterward" in talk.told("next")[0]
     rest = '"flights": [' + '{"from": "LAS", "to": "ATL"}, ' * 20 + "]"
     talk.call("cancel_reservation", f'{{"id": "XEHM4B", {rest}, "amount": -288, "status": "cancelled"}}', id="XEHM4B")
-    assert "no call shows yet" not in talk.told("next")[0]
     acts = facts(talk).acts
     assert [act.partition(" `")[0] for act in acts] == ["update_flights", "cancel_reservation"]
     assert acts[-1].endswith('[…] "amount": -288 […] "status": "cancelled"')
@@ -364,8 +356,8 @@ def test_an_edit_that_came_last_leaves_room_for_the_check_that_is_due() -> None:
     ]
 
 
-def test_a_plan_whose_steps_are_all_seen_done_is_not_what_comes_next() -> None:
-    talk = Talk("Please make it flush").says("I'll do:\n1. flush on prompt\n2. flush on submit")
+def test_a_plan_all_of_whose_files_were_changed_is_not_what_comes_next() -> None:
+    talk = Talk("Please make it flush").says("I'll do:\n1. flush-on-prompt.ts\n2. flush-on-submit.ts")
     talk.edit("/flush-on-prompt.ts").edit("/flush-on-submit.ts").says("Now the close protocol:")
     talk.run("git status", "Changes not staged for commit:\n  modified: flush-on-prompt.ts")
     assert talk.told("next") == [
@@ -420,7 +412,7 @@ def test_a_plan_of_which_words_show_little_is_quoted_whole() -> None:
         "We just want to:\n1. show the output\n2. save it to the pending list\n3. flush at the end\n4. prompt no more"
     )
     talk = Talk().says(plan).edit("/show-the-output.ts").says("The flush is right.").run("grep flush a.ts", "flush()")
-    assert "; its plan in message 2: show the output; save it" in talk.told("next")[0]
+    assert "; its plan in message 2, of which some may be done: show the output; save it" in talk.told("next")[0]
 
 
 def test_a_go_ahead_stands_in_the_next_step_and_is_told_with_what_it_answers() -> None:
@@ -435,7 +427,7 @@ def test_a_step_of_a_plan_that_names_a_file_is_done_where_that_file_was_changed(
     talk = Talk().says("I'll do:\n1. live.ex - add the grid styles\n2. app.css - add the grid styles")
     talk.call("Edit", file_path="/live.ex", old_string="a", new_string="add the grid styles").says("So far so good.")
     talk.run("ls", "a")
-    assert talk.told("next")[0].endswith("no call shows yet: app.css - add the grid styles")
+    assert talk.told("next")[0].endswith("name files not changed since: app.css - add the grid styles")
 
 
 def test_a_task_of_a_tracker_that_was_started_is_open_until_it_is_closed() -> None:
@@ -793,11 +785,6 @@ def test_what_stands_behind_something_pasted_is_quoted() -> None:
     assert facts(talk).requests[1].text.endswith("[…] remove that, we only want to say that themes are there")
 
 
-def test_words_of_a_request_that_is_worked_on_by_edits_are_not_looked_for_in_calls() -> None:
-    talk = Talk("Move it to the chat and then add it to the context").edit("/move-to-the-chat.ts")
-    assert "no call shows yet" not in talk.run("cat move-to-the-chat.ts", "a").told("next")[0]
-
-
 def test_boxes_that_were_skipped_are_no_todos_and_those_of_a_long_plan_are_counted() -> None:
     boxes = "- [x] Write it\n- [ ] SKIPPED (optional cleanup)\n- [ ] Move it\n"
     talk = Talk().call("Write", file_path="/plan.md", content=boxes)
@@ -839,7 +826,9 @@ def test_steps_that_the_agent_thought_of_are_its_plan() -> None:
     )
     talk.run("rm /w/main.ts # remove the old one", "").edit("/w/AGENTS.md", new="add a map")
     talk.says("Now the rest of it.").edit("/w/a.txt")
-    assert talk.told("next")[0].endswith("; of its plan in message 2 no call shows yet: Refer to it in README.md")
+    assert talk.told("next")[0].endswith(
+        "; steps of its plan in message 2 that name files not changed since: Refer to it in README.md"
+    )
 
 
 def test_calls_that_failed_are_said_to_leave_nothing_open_where_that_is_so() -> None:

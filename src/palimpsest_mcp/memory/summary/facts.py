@@ -321,7 +321,8 @@ def _gives_another_value(new: str, old: str, least: int) -> bool:
     """Whether two texts about one thing, by so many of their words, have no value of a kind in common."""
     for kind in (_COLOUR, _AMOUNT):
         first, second = ({one.lower().strip("#. ") for one in kind.findall(text)} for text in (new, old))
-        if first and second and not first & second and len(_subject(new) & _subject(old)) >= max(2, least):
+        is_all = len(second) == 1  # of several values a later message gives another one for some, and the rest holds
+        if first and second and is_all and not first & second and len(_subject(new) & _subject(old)) >= max(2, least):
             return True
     return False
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from ...models.items import Item
 from ...models.summaries import ErrorMet, Said, Todo
 from ...models.text import counted
 from ...text.stem import stem
-from .calls import Call, is_act, is_check, name_words, strings
+from .calls import Call, is_act, is_check, strings
 from .errors_met import EDITS, checked_by_hook, finds, found_nothing, is_look, is_stopped, programs, viewless
 from .facts import call_line, is_thought, named_call, since_said
 from .talk import (
@@ -42,9 +42,7 @@ MAX_WORDS = 120
 """Characters of an answer, an error or a step that the next step quotes."""
 MAX_CALL = 260
 MAX_SAID = 120
-MAX_STEPS = 200
-MOST_PARTS = 2
-"""Parts of a request that it names."""
+MAX_STEPS = 400
 MOST_NAMES = 4
 """Files that one line names."""
 _UNSAVED = re.compile(r"^(?:Changes not staged for commit|Changes to be committed|Untracked files):", re.MULTILINE)
@@ -52,13 +50,8 @@ _COMMIT = re.compile(r"^git commit$")
 _NOTHING = re.compile(r"\bnothing (?:added )?to commit\b|\bno changes added to commit\b")
 _PROSE = re.compile(r"\.(?:md|txt|rst)$", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]{3,}")
-_STEP_SHARE = 0.6
-"""Of the words of a step of a plan: with so many in what was done since, it is taken as done."""
-_SEEN_SHARE = 1 / 3
-"""Of the words of a part of a request: with fewer in calls, it is not seen done."""
 _DONE_SHARE = 2 / 3
 """Of a todo's words, so many stand in a call that did it."""
-_CLAUSE = re.compile(r"(?:[,;]|\.(?=\s)|\n|\b(?:and|then|und|dann|et|puis|y|luego)\b)+", re.IGNORECASE)
 EDITED = " edited "
 """Stands in the line that names files which are not committed."""
 STARTED = "started and not closed: "
@@ -74,8 +67,6 @@ BEFORE_IT = ": before the newest request"
 """Stands behind it where a request came since."""
 MAX_SHOWN = 400
 """Characters of a result in which a todo's words are looked for."""
-MAX_CLAUSES = 160
-"""A longer request is a description, of which code cannot tell what is to be done."""
 
 
 def next_step(
@@ -172,7 +163,7 @@ def _work(
         ticked = f"of {counted(todos.total, 'todo')} none is open (message {todos.message})"
         yield f"report to the user on {goal}: {ticked}"
     else:
-        yield _go_on(goal, said, since, mask) + _not_seen(items, calls, own, since, asked, said, mask)
+        yield _go_on(goal, said, since, mask) + _of_plan(items, own, said, mask)
     yield from _settle(own, errors, calls, since, mask)
 
 
@@ -191,38 +182,25 @@ def _go_on(goal: str, said: Said | None, since: Sequence[Call], mask: Mask) -> s
     return words
 
 
-def _not_seen(
-    items: Sequence[Item],
-    calls: Sequence[Call],
-    own: Sequence[Call],
-    since: Sequence[Call],
-    asked: int,
-    said: Said | None,
-    mask: Mask,
-) -> str:
-    """Parts of the request, else steps of the agent's plan, that no call shows by its words; the whole plan where words
-    of most steps are not seen; empty where a check went well after the last edit."""
-    text = next((text for item, text in spoken(items, "user") if item.position[0] + 1 == asked), "")
-    text = (
-        "" if any(call.action.verb in EDITS for call in since) else text
-    )  # the words of an edit say little of what it is for
-    left = [one_line(mask(part), MAX_WORDS) for part in unseen_parts(text, since)]
-    if left:
-        more = f" and {len(left) - MOST_PARTS} more" if len(left) > MOST_PARTS else ""
-        return f"; of the request no call shows yet: {'; '.join(left[:MOST_PARTS])}{more}"
+def _of_plan(items: Sequence[Item], own: Sequence[Call], said: Said | None, mask: Mask) -> str:
+    """The plan that the agent works by: of its steps those that name files of which one was not changed since; else the
+    whole of it, since which of its steps are done no words tell. Empty where a check went well after the last edit."""
     plan = plan_of(items)
     if plan is None or _is_checked(own):
         return ""
     row, steps = plan[0].position[0] + 1, [step.replace("**", "").rstrip(": ") for step in plan_steps(plan[1])]
-    left = _left_of(plan[0], steps, own)
-    if 2 * len(left) > len(steps):  # words of most are not seen, so they tell nothing
-        words = one_line(mask("; ".join(steps)), MAX_STEPS)
-        return "" if said is not None and said.message == row else f"; its plan in message {row}: {words}"
-    return (
-        f"; of its plan in message {row} no call shows yet: {one_line(mask('; '.join(left)), MAX_STEPS)}"
-        if left
-        else ""
-    )
+    since = [call for call in own if call.place >= plan[0].position and call.answered and not call.failed]
+    changed = {posixpath.basename(one.path) for one in trail(since).files}
+    named = [(step, set(_FILE.findall(step))) for step in steps]
+    if left := [step for step, files in named if files - changed]:
+        return f"; steps of its plan in message {row} that name files not changed since: {_listed(left, mask)}"
+    if all(files for _, files in named) or (said is not None and said.message == row):
+        return ""
+    return f"; its plan in message {row}, of which some may be done: {_listed(steps, mask)}"
+
+
+def _listed(steps: Sequence[str], mask: Mask) -> str:
+    return one_line(mask("; ".join(steps)), MAX_STEPS)
 
 
 def _is_checked(own: Sequence[Call]) -> bool:
@@ -230,21 +208,6 @@ def _is_checked(own: Sequence[Call]) -> bool:
     checks = [place for place, call in enumerate(own) if _is_check(call) and call.answered and not finds(call)]
     edits = [place for place, call in enumerate(own) if _is_edit(call)]
     return bool(checks and edits and checks[-1] > edits[-1])
-
-
-def _left_of(plan: Item, steps: Sequence[str], calls: Sequence[Call]) -> list[str]:
-    """Steps of a plan that no change or command since shows by its words; of one that names files, by those."""
-    since = [call for call in calls if call.place >= plan.position and call.answered and not call.failed]
-    done = [call for call in since if call.action.verb in (*EDITS, "run") and not is_look(call)]
-    said = frozenset[str]().union(*(_stems(" ".join(strings(call.args))) for call in done))
-    changed = {posixpath.basename(one.path) for one in trail(since).files}
-    return [step for step in steps if not _is_seen(step, said, changed)]
-
-
-def _is_seen(step: str, said: frozenset[str], changed: Collection[str]) -> bool:
-    named = set(_FILE.findall(step))
-    words = _stems(step)
-    return len(words & said) >= len(words) * _STEP_SHARE and named <= set(changed)
 
 
 def _goal(items: Sequence[Item], calls: Sequence[Call], asked: int, mask: Mask) -> str:
@@ -336,20 +299,6 @@ def _did(one: Todo, calls: Sequence[Call]) -> int:
 
 def _stems(text: str) -> frozenset[str]:
     return frozenset(map(stem, map(str.lower, _WORD.findall(text))))
-
-
-def unseen_parts(text: str, calls: Sequence[Call]) -> list[str]:
-    """Parts at the end of a short request, by its clauses, that no call which went well shows by its words; empty
-    where calls show none of those before, since then words tell nothing."""
-    parts = _CLAUSE.split(text) if len(text) < MAX_CLAUSES else []
-    parts = [part.strip() for part in parts if len(_WORD.findall(part)) > 1 and not part.rstrip().endswith(("?", "？"))]
-    good = [call for call in calls if call.answered and not call.failed]
-    said = frozenset[str]().union(
-        *(_stems(" ".join([*strings(call.args), *(name_words(call.tool) if is_act(call) else ())])) for call in good)
-    )
-    shares = [(part, len(words & said) / len(words)) for part in parts if (words := _stems(part))]
-    seen = max((at for at, (_, share) in enumerate(shares) if share >= 0.5), default=len(shares))
-    return [part for part, share in shares[seen + 1 :] if share < _SEEN_SHARE]
 
 
 def uncommitted(calls: Sequence[Call], mask: Mask) -> str:

@@ -583,7 +583,7 @@ def heard(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> Iterator[
         if not call.agent and _ASKING.search(call.tool) and call.answered
         for _, answer in _CHOSEN.findall(ends_of(call.text))
     ]
-    for message, text in sorted(rows):
+    for message, text in sorted(rows, key=lambda pair: pair[0]):  # several texts of one message stay in order
         overturns = (WRONG.match(text) and not NOT_WRONG.match(text)) or is_undone(text)
         yield message, one_line(mask(ends_of(text)), MAX_REACTION), bool(overturns)
 
