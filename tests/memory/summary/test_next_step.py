@@ -896,3 +896,31 @@ def test_the_short_end_of_a_short_text_is_not_cut_off() -> None:
     assert [one for one, _ in decisions(Talk().says("Shall I book it?").says(words, "user"))] == [
         f"User, message 3: {words}"
     ]
+
+
+def test_a_correction_of_one_of_several_values_does_not_take_the_others_out() -> None:
+    talk = Talk().says("81a2be is what link text was in old pi. 8abeb7 is what bullet was", "user").says("Done.")
+    talk.says("yes, in old pi the link url was 666666", "user").says("Done.")
+    talk.says("Now write some markdown for me, please", "user")
+    assert [one.message for one in facts(talk).requests] == [1, 2, 4, 6]
+
+
+def test_of_several_texts_in_one_message_the_first_is_what_the_user_said_then() -> None:
+    talk = Talk().says("These are all the colors of the theme as they are at this time. " * 4)
+    texts = [{"type": "text", "text": "the link is #b5bd68, please"}, {"type": "text", "text": "f0c674"}]
+    talk.messages.append({"role": "user", "content": texts})
+    assert facts(talk).reports[0].then == "message 3: the link is #b5bd68, please"
+
+
+def test_data_that_was_asked_for_without_a_question_is_not_the_request() -> None:
+    talk = Talk("I want to upgrade one of my reservations. Could you assist me with that?")
+    talk.says("I can help you. Please provide me with your user ID and the reservation ID for the reservation.")
+    talk.says("My user ID is aarav_6699. The reservation ID I'd like to upgrade is M20IZO.", "user")
+    talk.call("get_reservation", "{}", id="M20IZO")
+    assert talk.told("next")[0].startswith("go on with what is asked in message 1; ")
+
+
+def test_an_answer_that_takes_one_of_the_examples_stands_beside_their_question() -> None:
+    asked = "What timeframe is recent? (e.g., last 6 months, last year) Also, how many episodes would you like?"
+    talk = Talk().says(f"{asked} Shall I take all?").says("last 6 months", "user")
+    assert decisions(talk)[0][1] == "said to: What timeframe is recent? (e.g., last 6 months, last year)"

@@ -241,6 +241,8 @@ _TELLING = 4
 MOST_QUESTIONS = 3
 """Questions of one message that an answer is told with where it may be to any of them."""
 _LATE = 1_500
+_LAST_WORDS = 2
+"""Sentences at the end of a message without a question that may ask for something."""
 _LAST_SENTENCES = 8
 """At the end of a message, where a question stands that the next message answers."""
 
@@ -329,14 +331,16 @@ def _decides(text: str, before: str) -> bool:
         return False
     if is_undone(text) or (WRONG.match(text) and not NOT_WRONG.match(text)):
         return _tells(text) and not _JUDGES.match(text)
-    if not _invites(before) or _WANTS.search(_newest_question(before)) or _goes_on(text):
+    if not _invites(before) or wants_data(before) or _goes_on(text):
         return False
     return _agrees(text, before) or not (_tells(text) or text.endswith(("?", "？")))
 
 
 def wants_data(text: str) -> bool:
-    """Whether the newest question of a message only asks for data."""
-    return _WANTS.search(_newest_question(text)) is not None
+    """Whether the newest question of a message only asks for data; of one without a question, how it ends."""
+    question = _newest_question(text)
+    asking = [question] if question else sentences(text)[-_LAST_WORDS:]
+    return any(_WANTS.search(part) for part in asking)
 
 
 def _newest_question(text: str) -> str:
@@ -400,6 +404,8 @@ def _answered(text: str, answer: str, message: int) -> str:
             return f"one of the questions of message {message}: {_both_ends([parts[n] for n in reversed(asked)])}"
         at = sharing[0]
     words = parts[at] if parts else ""
+    if at > 0 and words.startswith("(") and ")" in words:  # examples for the question before it
+        return one_line(f"{parts[at - 1]} {words[: words.index(')') + 1]}", 2 * MAX_ABOUT)
     if at > 0 and len(_WORD.findall(words)) < _FEW_WORDS and len(parts[at - 1]) + len(words) < MAX_ABOUT:
         words = f"{parts[at - 1]} {words}"
     return one_line(words, MAX_ABOUT)
@@ -475,7 +481,7 @@ def _data_given(items: Sequence[Item]) -> frozenset[str]:
             before = content_text(item.content)
         elif is_said(item, "user"):
             text = content_text(item.content)
-            if _WANTS.search(_newest_question(before)) and len(text) <= MAX_DATA and not asks(text):
+            if wants_data(before) and len(text) <= MAX_DATA and not asks(text):
                 found.append(item.id)
             before = ""
     return frozenset(found)
