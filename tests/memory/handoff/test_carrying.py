@@ -196,3 +196,14 @@ def test_what_the_user_chose_of_a_tools_question_is_what_was_asked_last() -> Non
     goes_on = {"role": "user", "content": "continue"}
     text = to_markdown(handoff("task", [*SESSION, goes_on, *call("q1", "AskUserQuestion", answer, questions=[])]))
     assert f"- Asked last (message {row + 1}): main was clean; fix the issues; before it (message " in text
+
+
+def test_a_plan_that_the_agent_only_thought_of_is_told_as_a_thought() -> None:
+    thought = {"type": "thinking", "thinking": "I need to:\n1. Move the file\n2. Commit", "signature": "x"}
+    asked = {"role": "user", "content": "Now move the table of customer number 7, please."}
+    work = [{"role": "assistant", "content": [thought]}, *call("m1", "Bash", "", command="ls")]
+    row = len(SESSION) + 2
+    text = to_markdown(handoff("task", [*SESSION, asked, *work]))
+    assert (
+        f"- Agent, message {row}, a thought, its plan then: " in text or f"- Agent, message {row}, a thought: " in text
+    )

@@ -368,7 +368,8 @@ def _by_agent(one: Said, shown: Collection[int]) -> str:
     Args:
         shown: messages of the user that are quoted beside it.
     """
-    name = f"Agent, message {one.message}" + (", overturned by the user" if one.overturned else "")
+    name = f"Agent, message {one.message}" + (", a thought" if one.is_thought else "")
+    name += ", overturned by the user" if one.overturned else ""
     name += ", its plan then" if one.announces and one.changed_since and not one.overturned else ""
     number = int(one.then.removeprefix("message ").partition(":")[0]) if one.then else 0
     then = f" – The user then, {one.then}" if one.then and number not in shown else ""

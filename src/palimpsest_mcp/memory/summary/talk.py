@@ -571,7 +571,10 @@ def reports_of(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> tupl
         told = sorted([*told, plan], key=lambda pair: pair[0].position)
     plain = [(item, _EMPHASIS.sub("", ends_of(text))) for item, text in told]
     answers = [*heard(items, calls, mask)]
-    quoted = _quoted(plain, mask, MAX_REPORT)
+    quoted = tuple(
+        msgspec.structs.replace(one, is_thought=item.kind == "thinking")
+        for one, (item, _) in zip(_quoted(plain, mask, MAX_REPORT), plain, strict=True)
+    )
     until = [*(one.message for one in quoted[1:]), len(items) + MAX_MASKED]
     with_work = (
         msgspec.structs.replace(one, announces=_announcement(text) or one.text) if item.id in before_calls else one
