@@ -315,7 +315,9 @@ class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):
     finished: tuple[str, ...] = ()
     """Todos that are done."""
     activity: tuple[str, ...] = ()
-    """The newest calls, with a line of their results."""
+    """The newest calls for the newest request, with a line of their results."""
+    calls_made: int = 0
+    """How many there are of which these are the newest."""
     agents: tuple[str, ...] = ()
     """Other agents that were started, with what they were asked."""
     skills: tuple[str, ...] = ()

@@ -272,7 +272,8 @@ def test_a_file_that_was_written_does_a_todo_by_what_it_is_called_not_by_what_st
     todos = [{"content": "Write the article with the photos", "status": "in_progress"}]
     talk = Talk().call("TodoWrite", todos=todos)
     talk.call("Write", file_path="/notes.md", content="write the article with the photos " * 5)
-    assert talk.told("next") == ["go on with: Write the article with the photos"]
+    since = "(changed since the list, of message 2: notes.md)"
+    assert talk.told("next") == [f"go on with: Write the article with the photos {since}"]
     talk.call("Write", file_path="/article.md", content="# Light", description="Write the article with photos")
     assert talk.told("next")[0].startswith("report to the user: the last open todo is done (message 6 did: Write the")
 

@@ -189,7 +189,8 @@ class Material:
         """What was done last, with what came of it; told once."""
         told = [] if self._calls_told else list(self.facts.activity[-self.room.runs :])
         self._calls_told = True
-        return told
+        more = self.facts.calls_made - len(told)
+        return [f"Before these, {counted(more, 'other call')} for it.", *told] if told and more > 0 else told
 
     def thread(self, field: str) -> list[str]:
         """What was asked, answered and reported, as it went: the first request, then the newest of all."""

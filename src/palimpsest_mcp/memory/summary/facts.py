@@ -228,6 +228,7 @@ def facts_of(items: Sequence[Item], mask: Mask) -> SessionFacts:
     calls = calls_of(items)
     changed = {one.path for one in trail(calls).files}
     requests = requests_of(items, mask)
+    for_it = [call for call in calls if not requests or call.place[0] >= requests[-1].message]
     pending = not_answered(items, mask) if requests and asks(requests[-1].text) else ""
     return SessionFacts(
         first=first_request(items, mask),
@@ -248,7 +249,8 @@ def facts_of(items: Sequence[Item], mask: Mask) -> SessionFacts:
         runs=runs_of(calls, mask),
         acts=tuple(call_line(call, mask) for call in calls if _is_done_act(call)),
         finished=todos_of(calls, mask).finished,
-        activity=_activity([call for call in calls if not requests or call.place[0] >= requests[-1].message], mask),
+        activity=_activity(for_it, mask),
+        calls_made=len(_worth_telling(for_it)),
         agents=_started(calls, _AGENTS, ("subagent_type", "agent_type", "agent"), mask),
         skills=_skills(calls, mask),
         items=len(items),
@@ -477,11 +479,8 @@ def _worth_telling(calls: Sequence[Call]) -> list[Call]:
 
 
 def _activity(calls: Sequence[Call], mask: Mask) -> tuple[str, ...]:
-    """The newest calls for the newest request, and how many more were made for it."""
-    told = newest_calls(calls, mask)
-    more = len(_worth_telling(calls)) - len(told)
-    before = [f"Before these, {counted(more, 'other call')} for it."] if more > 0 else []
-    return (*before, *(f"{'Newest' if newest else 'Earlier'} call: {row}" for newest, row in told))
+    """The newest of the calls that were made for the newest request."""
+    return tuple(f"{'Newest' if newest else 'Earlier'} call: {row}" for newest, row in newest_calls(calls, mask))
 
 
 def _shell_changed_last(calls: Sequence[Call]) -> bool:

@@ -87,6 +87,7 @@ def next_step(
     if ended := ended_in(items):
         return f"nothing: the user ended the conversation in message {ended}"
     todo = _todo(todos, calls) if todos else ""
+    todo += _since_list(todos, calls, mask) if todos and todo else ""
     asked = requests_of(items, mask)[-1].message
     if is_unanswered(items):
         newest = list(spoken(items, "user"))[-1][0].position[0] + 1
@@ -279,6 +280,16 @@ def _todo(todos: Todos, calls: Sequence[Call]) -> str:
         else:
             return f"{'go on with' if one.in_progress else 'begin'}: {one.text}{ticks}"
     return f"report to the user: the last open todo is done{ticks}" if ticks else ""
+
+
+def _since_list(todos: Todos, calls: Sequence[Call], mask: Mask) -> str:
+    """Which files were changed after a list was: what it says is next may be done."""
+    paths = changed_paths([call for call in calls if call.place[0] >= todos.message]) if todos.open else []
+    if not paths:
+        return ""
+    more = f" and {len(paths) - MOST_NAMES} more" if len(paths) > MOST_NAMES else ""
+    names = ", ".join(mask(posixpath.basename(path)) for path in paths[-MOST_NAMES:])
+    return f" (changed since the list, of message {todos.message}: {names}{more})"
 
 
 def _did(one: Todo, calls: Sequence[Call]) -> int:
