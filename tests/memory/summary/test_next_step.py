@@ -925,3 +925,11 @@ def test_an_answer_that_takes_one_of_the_examples_stands_beside_their_question()
     asked = "What timeframe is recent? (e.g., last 6 months, last year) Also, how many episodes would you like?"
     talk = Talk().says(f"{asked} Shall I take all?").says("last 6 months", "user")
     assert decisions(talk)[0][1] == "said to: What timeframe is recent? (e.g., last 6 months, last year)"
+
+
+def test_a_plan_that_was_thought_before_words_of_the_same_message_is_told() -> None:
+    thought = {"type": "thinking", "thinking": "I plan:\n1. Move the core\n2. Update all imports", "signature": "x"}
+    talk = Talk()
+    talk.messages.append({"role": "assistant", "content": [thought, {"type": "text", "text": "Let me do this:"}]})
+    left = "; its plan in message 2, of which some may be done: Move the core; Update all imports"
+    assert left in talk.run("mv a core/", "").told("next")[0]

@@ -195,7 +195,8 @@ def _of_plan(items: Sequence[Item], own: Sequence[Call], said: Said | None, mask
     named = [(step, set(_FILE.findall(step))) for step in steps]
     if left := [step for step, files in named if files - changed]:
         return f"; steps of its plan in message {row} that name files not changed since: {_listed(left, mask)}"
-    if all(files for _, files in named) or (said is not None and said.message == row):
+    is_said = said is not None and said.message == row and said.is_thought == (plan[0].kind == "thinking")
+    if is_said or all(files for _, files in named):
         return ""
     return f"; its plan in message {row}, of which some may be done: {_listed(steps, mask)}"
 
