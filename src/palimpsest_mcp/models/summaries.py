@@ -271,6 +271,9 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
     """How many files editing tools changed after it."""
     shell_since: int = 0
     """How many shell commands that edited, moved, copied, deleted or reverted files came after it."""
+    hook: int = 0
+    """Message of the newest commit after it whose hook checked what was committed; what was changed counts from there.
+    0: none."""
 
 
 class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -278,6 +281,8 @@ class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):
 
     first: Said | None = None
     """The first request."""
+    shell_changed_last: bool = False
+    """Whether a shell command changed files after the last edit by an editing tool."""
     requests: tuple[Said, ...] = ()
     """Of the user; short answers such as "ok" are none, unless there is nothing else."""
     go_ahead: Said | None = None
@@ -310,7 +315,9 @@ class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):
     finished: tuple[str, ...] = ()
     """Todos that are done."""
     activity: tuple[str, ...] = ()
-    """The newest calls, with a line of their results."""
+    """The newest calls for the newest request, with a line of their results."""
+    calls_made: int = 0
+    """How many there are of which these are the newest."""
     agents: tuple[str, ...] = ()
     """Other agents that were started, with what they were asked."""
     skills: tuple[str, ...] = ()

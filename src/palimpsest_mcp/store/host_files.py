@@ -30,7 +30,8 @@ MEMORY = "memory"
 _HANDOFFS = 200
 """Newest files of which the head is read."""
 _HEAD_BYTES = 2_048
-_HEAD = re.compile(r"- (Date|Written|Project): (.*)$", re.MULTILINE)
+_HEAD = re.compile(r"- (Date|Written|Written in|Project): (.*)$", re.MULTILINE)
+"""Files of earlier versions call the folder in which they were written the project."""
 _TITLE = re.compile(r"# [A-Z][A-Za-z -]+: (.*)$", re.MULTILINE)
 _LINKS_KEPT_S = 30 * 86_400
 
@@ -121,7 +122,7 @@ class HostFiles:
             self._disk.close(fd)
         title = _TITLE.search(text)
         said = {key: plain_inline(value) for key, value in _HEAD.findall(text)}
-        if title is None or said.get("Project") != project:
+        if title is None or said.get("Written in", said.get("Project")) != project:
             return []
         day, written = said.get("Date", ""), said.get("Written", "")
         return [HandoffNote(name, plain_line(plain_inline(title[1]), 120), plain_line(day, 20), written)]

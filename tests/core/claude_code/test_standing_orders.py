@@ -65,7 +65,7 @@ def belongs_to(handoff: Path, folder: Path) -> None:
     for one in (folder, folder.parent / "there"):
         (one / ".git").mkdir(parents=True)
     text = handoff.read_text("utf-8")
-    handoff.write_text(text.replace(f"Project: {project_root('')}", f"Project: {folder}"), "utf-8")
+    handoff.write_text(text.replace(f"Written in: {project_root('')}", f"Written in: {folder}"), "utf-8")
 
 
 async def test_a_start_says_that_a_handoff_exists_for_this_folder_and_for_no_other(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import msgspec
 import pytest
 
 from palimpsest_mcp.hosts.detect import parse_value
@@ -93,13 +94,52 @@ def test_messages_that_came_after_the_first_request_are_all_counted() -> None:
     assert "Answered" not in text
 
 
-def test_the_boxes_of_a_plan_that_was_left_are_counted_as_in_the_summary() -> None:
-    boxes = "# Plan\n- [x] read it\n- [ ] move it\n- [ ] test it\n"
-    asked = [{"role": "user", "content": f"Now move the table of customer number {n}, please."} for n in range(4)]
-    text = to_markdown(
-        handoff("task", [*SESSION, *call("t3", "Write", "ok", file_path="/p.md", content=boxes), *asked])
-    )
-    assert "- To do: 2 of 3 todos (list changed last in message 9: before the newest request)" in text
+def test_open_todos_of_a_list_that_is_older_than_the_newest_request_stand_with_its_place() -> None:
+    todos = call("t3", "TodoWrite", "ok", todos=[{"content": "Test the table", "status": "pending"}])
+    asked = {"role": "user", "content": "Now move the table of customer number 7, please."}
+    text = to_markdown(handoff("task", [*SESSION, *todos, asked]))
+    assert "- To do: Test the table (listed in message 9: before the newest request)" in text
+    assert "- To do: Test the table\n" in to_markdown(handoff("task", [*SESSION, *todos]))
+
+
+def test_folders_of_a_handoff_are_called_what_they_are_for_sure() -> None:
+    paths = [
+        one for n in range(9) for one in call(f"w{n}", "Write", "ok", file_path=f"/srv/app/pkg/f{n}.py", content="x")
+    ]
+    made = handoff("task", [*SESSION, *paths])
+    text = to_markdown(msgspec.structs.replace(made, project="/where/it/ran"))
+    assert "- Written in: /where/it/ran\n" in text and "- Common folder of the paths: /srv/app/pkg\n" in text
+    old = text.replace("- Written in:", "- Project:").replace("- Common folder of the paths:", "- Root:")
+    for one in (from_markdown(text), from_markdown(old)):
+        assert (one.project, one.root) == ("/where/it/ran", "/srv/app/pkg")
+
+
+def test_calls_for_earlier_requests_and_looks_at_what_was_changed_since_are_not_told_as_in_progress() -> None:
+    looks = [one for n in range(9) for one in call(f"r{n}", "Grep", f"hit {n}", pattern=f"word{n}")]
+    asked = {"role": "user", "content": "Now make the theme of the importer brighter, please."}
+    theme = [
+        *call("t1", "Bash", '"code": "cyan"', command="grep code theme.json"),
+        *call("t2", "Edit", "ok", file_path="/theme.json", old_string="cyan", new_string="red"),
+    ]
+    text = to_markdown(handoff("task", [*SESSION, *looks, asked, *theme]))
+    told = [line for line in text.split("\n") if line.startswith(("- Earlier call: ", "- Newest call: ", "- Before"))]
+    assert [line.partition(" `")[0] for line in told] == ["- Newest call: Edit"]
+    text = to_markdown(handoff("task", [*SESSION, asked, *looks]))
+    shown = sum(line.startswith(("- Earlier call: ", "- Newest call: ")) for line in text.split("\n"))
+    assert f"- Before these, {9 - shown} other calls for it.\n- Earlier call: " in text
+
+
+def test_files_are_edited_last_only_where_no_shell_changed_others_since_and_under_their_name() -> None:
+    edits = [*call("e1", "Edit", "ok", file_path="/w/a.py", old_string="a", new_string="b")]
+    edits += call("e2", "Edit", "ok", file_path="/w/b.py", old_string="a", new_string="b")
+    assert "- Edited last: `/w/b.py`, `/w/a.py`" in to_markdown(handoff("task", [*SESSION, *edits]))
+    moved = [
+        *call("m1", "Bash", "", command="mv /w/b.py /w/c.py"),
+        *call("e3", "Edit", "ok", file_path="/w/a.py", old_string="b", new_string="c"),
+    ]
+    assert "- Edited last: `/w/a.py`, `/srv/a.py`\n" in to_markdown(handoff("task", [*SESSION, *edits, *moved]))
+    shell = call("s1", "Bash", "", command="sed -i 's/a/b/' /w/z.py")
+    assert "Edited last" not in to_markdown(handoff("task", [*SESSION, *edits, *shell]))
 
 
 def test_a_go_ahead_is_what_was_asked_last_with_what_it_answers() -> None:
@@ -113,7 +153,7 @@ def test_a_go_ahead_is_what_was_asked_last_with_what_it_answers() -> None:
         "yeah, do it all (said to: Should I proceed with committing and tagging?); before it (message 9): minor, this"
     )
     assert f"- Asked last (message 11): {asked}" in text
-    assert "yeah, do it all" not in text.split("### Facts")[1]
+    assert "yeah, do it all" not in text.split("### What was said")[1]
 
 
 def test_errors_that_are_not_open_are_told_by_what_became_of_them() -> None:
@@ -128,7 +168,7 @@ def test_errors_that_are_not_open_are_told_by_what_became_of_them() -> None:
         *call("r5", "Bash", "", command="mkdir -p ~/t && cp src/d.json ~/t/c.json"),
     ]
     text = to_markdown(handoff("task", [*SESSION, *done]))
-    assert "- Left behind: Error: no such file (in: /gone.txt): it only looked; the work went on without it" in text
+    assert "/gone.txt" not in text.split("## Open Errors")[1].split("##")[0], "it only looked"
     assert "- 2 other errors: gone, as later results show." in text
 
 
@@ -154,3 +194,17 @@ def test_what_the_user_chose_of_a_tools_question_is_what_was_asked_last() -> Non
     text = to_markdown(handoff("task", [*SESSION, *call("q1", "AskUserQuestion", answer, questions=[])]))
     row = len(SESSION) + 2
     assert f"- Asked last (message {row}): main was clean; fix the issues; before it (message " in text
+    goes_on = {"role": "user", "content": "continue"}
+    text = to_markdown(handoff("task", [*SESSION, goes_on, *call("q1", "AskUserQuestion", answer, questions=[])]))
+    assert f"- Asked last (message {row + 1}): main was clean; fix the issues; before it (message " in text
+
+
+def test_a_plan_that_the_agent_only_thought_of_is_told_as_a_thought() -> None:
+    thought = {"type": "thinking", "thinking": "I need to:\n1. Move the file\n2. Commit", "signature": "x"}
+    asked = {"role": "user", "content": "Now move the table of customer number 7, please."}
+    work = [{"role": "assistant", "content": [thought]}, *call("m1", "Bash", "", command="ls")]
+    row = len(SESSION) + 2
+    text = to_markdown(handoff("task", [*SESSION, asked, *work]))
+    assert (
+        f"- Agent, message {row}, a thought, its plan then: " in text or f"- Agent, message {row}, a thought: " in text
+    )

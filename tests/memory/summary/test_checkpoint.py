@@ -88,12 +88,9 @@ def test_a_plan_that_nobody_touched_for_the_newest_request_is_not_its_next_step(
     talk.says("Shall I go on?").says("First make the selectors shorter, please", "user").call(
         "Read", "text", file_path="/s.py"
     )
-    assert talk.told("open") == [
-        "1 of 2 todos (list changed last in message 2: before the newest request)",
-        "the request in message 5: the agent has not ended its turn yet",
-    ]
+    assert talk.told("open") == ["the request in message 5: the agent has not ended its turn yet"]
     assert talk.told("next") == [
-        "go on with the request in message 5, and answer it; the newest call: Read `/s.py` (message 6): text"
+        "go on with what is asked in message 5; the newest call: Read `/s.py` (message 6): text"
     ]
 
 
@@ -122,9 +119,9 @@ def test_the_newest_calls_are_told_with_what_came_of_them_and_other_tools_are_co
     )
     assert talk.told("done") == [
         "get_reservation 1 time, web_fetch 1 time, Read 1 time, AskUserQuestion 1 time",
+        'earlier, get_reservation `JG7FMM` (message 2): {"id": "JG7FMM", "cabin": "business"}',
         "earlier, web_fetch `https://a.example/x` (message 4): # Untitled / No content could be extracted from this "
         "page",
-        "earlier, Read `/a.py` (message 6): 80 lines",
         "last, AskUserQuestion `How?` (message 10): the user answered: fix the issues",
         "changed 1 file: a.py",
     ]
@@ -133,7 +130,7 @@ def test_the_newest_calls_are_told_with_what_came_of_them_and_other_tools_are_co
 def test_what_a_runtime_prints_beside_the_output_is_not_what_came_of_a_call() -> None:
     noise = "Debugger attached.\nWaiting for the debugger to disconnect...\n"
     assert "last, Bash `node a.js` (message 2): 3 rows" in Talk().run("node a.js", f"{noise}3 rows").told("done")
-    assert "last, Bash `node a.js` (message 2): no output" in Talk().run("node a.js", noise).told("done")
+    assert "last, Bash `node a.js` (message 2): no output of its own" in Talk().run("node a.js", noise).told("done")
 
 
 def test_of_the_newest_call_more_is_quoted_than_a_line() -> None:

@@ -167,11 +167,11 @@ def test_an_empty_list_as_a_result_is_told_as_it_came(result: str) -> None:
 
 def test_only_the_newest_call_of_all_is_called_so_an_edit_too() -> None:
     asked = user("Fix the importer, please, will you?")
-    look = call(1, "Read", "a\nb", file_path="/a.py")
+    look = call(1, "Read", "a\nb", file_path="/b.py")
     edit = call(2, "Edit", "The file has been updated.", file_path="/a.py", old_string="a", new_string="b")
     check = call(3, "Bash", "3 passed in 1s", command="pytest -q")
     assert facts(asked, *look, *edit).activity == (
-        "Earlier call: Read `/a.py` (message 2): a / b",
+        "Earlier call: Read `/b.py` (message 2): a / b",
         "Newest call: Edit `/a.py` (message 4): The file has been updated.",
     )
     assert [row.partition(":")[0] for row in facts(asked, *look, *edit, *check).activity] == ["Earlier call"]

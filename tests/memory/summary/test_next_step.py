@@ -7,6 +7,7 @@ import pytest
 from palimpsest_mcp.hosts.detect import parse_value
 from palimpsest_mcp.memory.summary.facts import facts_of
 from palimpsest_mcp.memory.summary.fit import fit
+from palimpsest_mcp.memory.summary.talk import one_line
 from palimpsest_mcp.models.summaries import SessionFacts
 
 from .test_checkpoint import Talk
@@ -59,24 +60,32 @@ def test_a_go_ahead_is_a_decision_with_what_it_answers(text: str) -> None:
     ]
 
 
+ALL_THREE = (
+    "one of the questions of message 2: “Which months do you mean?” “How many episodes do you want?” "
+    "“Shall it be all of them or the notable ones?”"
+)
+
+
 @pytest.mark.parametrize(
     ("answer", "about"),
     [
         ("last 6 months", "Which months do you mean?"),
         ("the notable ones", "Shall it be all of them or the notable ones?"),
-        ("can leave it", "message 2, which asks 3 questions"),
-        ("yes, the months and the notable ones", "message 2, which asks 3 questions"),
+        ("can leave it", ALL_THREE),
+        ("yes, the months and the notable ones", ALL_THREE),
     ],
 )
-def test_an_answer_to_several_questions_stands_beside_none_that_shares_no_word_with_it(answer: str, about: str) -> None:
+def test_an_answer_to_several_questions_stands_beside_all_where_it_shares_no_word_with_one(
+    answer: str, about: str
+) -> None:
     asked = "Which months do you mean? How many episodes do you want? Shall it be all of them or the notable ones?"
     talk = Talk().says(asked).says(answer, "user")
     assert decisions(talk) == [(f"User, message 3: {answer}", f"said to: {about}")]
 
 
-def test_a_go_ahead_to_one_of_several_questions_is_told_beside_none_of_them() -> None:
+def test_a_go_ahead_to_one_of_several_questions_is_told_beside_all_of_them() -> None:
     talk = Talk().says("Should tui.ts move too? Should I proceed with these moves?").says("can leave it", "user")
-    told = "message 3: can leave it (said to: message 2, which asks 2 questions); before it"
+    told = "message 3: can leave it (said to: one of the questions of message 2: “Should tui.ts move too?” “Should I "
     assert talk.run("ls", "a").told("asked")[0].startswith(told)
 
 
@@ -100,8 +109,7 @@ def test_of_a_long_proposal_a_consent_stands_with_its_sentences_with_amounts_or_
 def test_a_question_that_was_answered_by_a_proposal_gives_way_to_the_go_ahead_to_it() -> None:
     talk = Talk().says("or do you have other suggestions?", "user").says("I move tui.ts. Should I proceed?")
     talk.says("yes, do it", "user").run("ls", "a")
-    said = "yes, do it, said to: I move tui.ts. Should I proceed?"
-    assert talk.told("next")[0].startswith(f"go on with what message 3 proposes, as message 4 says ({said}); ")
+    assert talk.told("next")[0].startswith("go on with what message 3 proposes, as message 4 says (yes, do it); ")
 
 
 def test_a_go_ahead_that_also_asks_something_is_a_decision_where_the_agent_asked_for_it() -> None:
@@ -111,8 +119,8 @@ def test_a_go_ahead_that_also_asks_something_is_a_decision_where_the_agent_asked
         "User, message 3: Yes, proceed with those steps. What does the rest cost?"
     ]
     assert talk.told("next") == [
-        "go on with the question in message 3, and answer it; the newest call: Bash `ls` (message 4): a; its plan in "
-        "message 2: Upgrade it; Cancel it"
+        "go on with what is asked in message 3; the newest call: Bash `ls` (message 4): a; its plan in "
+        "message 2, of which some may be done: Upgrade it; Cancel it"
     ]
 
 
@@ -172,11 +180,8 @@ def test_a_message_that_gives_data_stands_before_the_request_that_it_is_for() ->
     talk.says("Sure, my user ID is sophia_4574.", "user").call("get_user", "{}", id="sophia_4574")
     assert decisions(talk) == []
     assert talk.told("asked")[0].endswith("; before it, message 1: Can you look for duplicate bookings?")
-    assert talk.told("next")[0].startswith("go on with the question in message 1, as message 3 says (Sure, my user ID")
-    assert talk.told("open") == [
-        "the question in message 1: the agent said first, in message 2: Could you provide me "
-        "with your user ID?; its turn has not ended yet"
-    ]
+    assert talk.told("next")[0].startswith("go on with what is asked in message 1; the newest call: get_user `sophia_")
+    assert talk.told("open") == ["the request in message 1: the agent has not ended its turn yet"]
 
 
 @pytest.mark.parametrize(
@@ -218,19 +223,11 @@ def test_secrets_in_decisions_are_masked() -> None:
 
 def test_the_newest_question_of_the_user_stays_open_until_the_agent_answers() -> None:
     talk = Talk("Are there any other such paths?").call("Grep", "a.ts", pattern="__dirname")
-    open_one = "question in message 1: the agent has not ended its turn yet"
+    open_one = "request in message 1: the agent has not ended its turn yet"
     assert facts(talk).questions == (f"The user's {open_one}.",)
     assert talk.told("open") == [f"the {open_one}"]
     talk.says("No, only config.ts uses it.")
     assert facts(talk).questions == () and talk.told("open") == ["none detected"]
-
-
-def test_a_part_of_a_short_request_that_no_call_shows_is_what_comes_next() -> None:
-    talk = Talk("create a custom light theme. open it for me once created")
-    talk.run("cp theme/light.json ~/.pi/themes/custom-light-theme.json")
-    assert talk.told("next")[0].endswith("; of the request no call shows yet: open it for me once created")
-    talk = Talk("is it all there? if not, copy the theme first").run("cp theme/light.json /theme/first.json")
-    assert "no call shows" not in talk.told("next")[0]
 
 
 def test_a_failed_try_is_not_to_be_settled_but_gone_round() -> None:
@@ -238,7 +235,7 @@ def test_a_failed_try_is_not_to_be_settled_but_gone_round() -> None:
         "npx tsx -e 'import(1)'", "Error: Cannot find module 'a'\nexit code 1"
     )
     assert talk.told("next") == [
-        "go on with the question in message 1 another way: Bash `npx tsx -e 'import(1)'` (message 2) failed"
+        "go on with what is asked in message 1 another way: Bash `npx tsx -e 'import(1)'` (message 2) failed"
     ]
     assert resolutions(talk) == ["it only tried something out"]
 
@@ -275,7 +272,8 @@ def test_a_file_that_was_written_does_a_todo_by_what_it_is_called_not_by_what_st
     todos = [{"content": "Write the article with the photos", "status": "in_progress"}]
     talk = Talk().call("TodoWrite", todos=todos)
     talk.call("Write", file_path="/notes.md", content="write the article with the photos " * 5)
-    assert talk.told("next") == ["go on with: Write the article with the photos"]
+    since = "(changed since the list, of message 2: notes.md)"
+    assert talk.told("next") == [f"go on with: Write the article with the photos {since}"]
     talk.call("Write", file_path="/article.md", content="# Light", description="Write the article with photos")
     assert talk.told("next")[0].startswith("report to the user: the last open todo is done (message 6 did: Write the")
 
@@ -283,18 +281,20 @@ def test_a_file_that_was_written_does_a_todo_by_what_it_is_called_not_by_what_st
 def test_a_plan_that_the_agent_works_by_is_the_next_step() -> None:
     talk = Talk().says("Changes needed:\n1. Remove the flush\n2. Move the components on submit").edit("/a.ts")
     assert talk.told("next") == [
-        "go on with the request in message 1, and answer it; the agent said last, in message 2, before 1 call (it went "
+        "go on with what is asked in message 1; the agent said last, in message 2, before 1 call (it went "
         "well): Changes needed: 1. Remove the flush 2. Move the components on submit; the newest call: Edit `/a.ts` "
         "(message 3), which went well"
     ]
     talk.says("This one is simple.").edit("/b.ts")
-    assert talk.told("next")[0].endswith("; its plan in message 2: Remove the flush; Move the components on submit")
+    assert talk.told("next")[0].endswith(
+        "; its plan in message 2, of which some may be done: Remove the flush; Move the components on submit"
+    )
 
 
 def test_steps_that_the_user_was_shown_are_no_plan_once_the_user_asks_something_else() -> None:
     talk = Talk().says("Done! You can:\n1. Run it and choose the theme\n2. Edit the file in your editor")
     talk.says("ok, what happens if you delete the theme?", "user").edit("/theme.ts")
-    assert talk.told("next")[0].startswith("go on with the question in message 3, and answer it")
+    assert talk.told("next")[0].startswith("go on with what is asked in message 3")
 
 
 def test_steps_of_a_plan_that_were_made_are_not_named_again() -> None:
@@ -303,19 +303,17 @@ def test_steps_of_a_plan_that_were_made_are_not_named_again() -> None:
         .says("I'll do:\n1. flush on prompt\n2. merge TranscriptSelection into app.js")
         .edit("/flush-on-prompt.ts")
     )
-    left = "; of its plan in message 2 no call shows yet: merge TranscriptSelection into app.js"
+    left = "; steps of its plan in message 2 that name files not changed since: merge TranscriptSelection into app.js"
     assert talk.told("next")[0].endswith(left)
     talk.run("npm run check", CHECKED)
     assert "its plan" not in talk.told("next")[0]
 
 
-def test_a_part_of_a_request_that_a_tool_did_by_its_name_is_not_asked_for_again() -> None:
+def test_an_act_that_went_through_is_told_with_what_became_of_it() -> None:
     talk = Talk().says("upgrade XEHM4B and cancel it afterward", "user")
     talk.call("update_flights", '{"id": "XEHM4B"}', id="XEHM4B", why="upgrade")
-    assert "no call shows yet: cancel it afterward" in talk.told("next")[0]
     rest = '"flights": [' + '{"from": "LAS", "to": "ATL"}, ' * 20 + "]"
     talk.call("cancel_reservation", f'{{"id": "XEHM4B", {rest}, "amount": -288, "status": "cancelled"}}', id="XEHM4B")
-    assert "no call shows yet" not in talk.told("next")[0]
     acts = facts(talk).acts
     assert [act.partition(" `")[0] for act in acts] == ["update_flights", "cancel_reservation"]
     assert acts[-1].endswith('[…] "amount": -288 […] "status": "cancelled"')
@@ -329,8 +327,8 @@ def test_looks_and_what_was_refused_did_not_change_anything() -> None:
 def test_a_turn_that_was_broken_off_and_continued_is_still_open() -> None:
     talk = Talk().says("I look at the importer now.").says("continue", "user").run("ls", "a")
     assert talk.told("open") == ["the request in message 1: the agent has not ended its turn yet"]
-    assert talk.told("asked") == ["message 1: Move the importer to Postgres; then message 3: continue"]
-    assert talk.told("next")[0].startswith("go on with the request in message 1, and answer it")
+    assert talk.told("asked") == ["message 1: Move the importer to Postgres"], "it went on since"
+    assert talk.told("next")[0].startswith("go on with what is asked in message 1")
 
 
 def test_what_hosts_show_of_a_users_own_shell_takes_nobodys_turn() -> None:
@@ -344,7 +342,8 @@ def test_what_was_changed_since_the_last_check_is_to_be_checked_and_a_refused_co
     for row in range(5):
         talk.edit(f"/{row}.ts")
     assert talk.told("next")[0].endswith(
-        "; then check what was changed since the last check (message 2); then commit, which failed in message 6"
+        "; then run `npm run check` again, which ran last in message 2: files were changed since; then commit, which "
+        "failed in message 6"
     )
 
 
@@ -352,18 +351,18 @@ def test_an_edit_that_came_last_leaves_room_for_the_check_that_is_due() -> None:
     talk = Talk().run("npm run check", CHECKED).says("Let me fix this:")
     talk.edit("/src/theme.ts", "Successfully replaced text in /src/theme.ts. Changed 464 characters to 365. " * 3)
     assert talk.told("next") == [
-        "go on with the request in message 1, and answer it; the agent said last, in message 4, before 1 call (it went "
-        "well): Let me fix this; the newest call: Edit `/src/theme.ts` (message 5), which went well; then check what "
-        "was changed since the last check (message 2)"
+        "go on with what is asked in message 1; the agent said last, in message 4, before 1 call (it went "
+        "well): Let me fix this; the newest call: Edit `/src/theme.ts` (message 5), which went well; then run `npm run "
+        "check` again, which ran last in message 2: files were changed since"
     ]
 
 
-def test_a_plan_whose_steps_are_all_seen_done_is_not_what_comes_next() -> None:
-    talk = Talk("Please make it flush").says("I'll do:\n1. flush on prompt\n2. flush on submit")
+def test_a_plan_all_of_whose_files_were_changed_is_not_what_comes_next() -> None:
+    talk = Talk("Please make it flush").says("I'll do:\n1. flush-on-prompt.ts\n2. flush-on-submit.ts")
     talk.edit("/flush-on-prompt.ts").edit("/flush-on-submit.ts").says("Now the close protocol:")
     talk.run("git status", "Changes not staged for commit:\n  modified: flush-on-prompt.ts")
     assert talk.told("next") == [
-        "go on with the request in message 1, and answer it; the agent said last, in message 7, before 1 call (it went "
+        "go on with what is asked in message 1; the agent said last, in message 7, before 1 call (it went "
         "well): Now the close protocol; "
         "the newest call: Bash `git status` (message 8): Changes not staged for commit: / modified: "
         "flush-on-prompt.ts; then commit the changed files"
@@ -398,7 +397,7 @@ def test_what_the_agent_announced_after_its_list_comes_before_the_lists_next_tod
 def test_a_list_of_which_all_is_ticked_off_leaves_the_report() -> None:
     talk = Talk("Make a site").says("I'll make a fine site.").run("cp a b")
     talk.call("TodoWrite", todos=[{"content": "Copy it and present", "status": "completed"}])
-    assert talk.told("next") == ["report to the user, to the request in message 1: of 1 todo none is open (message 5)"]
+    assert talk.told("next") == ["report to the user on what is asked in message 1: of 1 todo none is open (message 5)"]
 
 
 def test_what_failed_before_the_agent_announced_its_next_act_comes_after_it() -> None:
@@ -414,22 +413,22 @@ def test_a_plan_of_which_words_show_little_is_quoted_whole() -> None:
         "We just want to:\n1. show the output\n2. save it to the pending list\n3. flush at the end\n4. prompt no more"
     )
     talk = Talk().says(plan).edit("/show-the-output.ts").says("The flush is right.").run("grep flush a.ts", "flush()")
-    assert "; its plan in message 2: show the output; save it" in talk.told("next")[0]
+    assert "; its plan in message 2, of which some may be done: show the output; save it" in talk.told("next")[0]
 
 
-def test_a_go_ahead_stands_in_the_next_step_with_what_it_answers() -> None:
+def test_a_go_ahead_stands_in_the_next_step_and_is_told_with_what_it_answers() -> None:
     talk = (
         Talk().says("Ready. Should I proceed with the commit and the tag?").says("yeah, do it", "user").run("git add .")
     )
-    goal = "go on with the request in message 1, as message 3 says (yeah, do it, said to: "
-    assert talk.told("next")[0].startswith(f"{goal}Should I proceed with the commit and the tag?), and answer it")
+    assert talk.told("next")[0].startswith("go on with what is asked in message 1, as message 3 says (yeah, do it); ")
+    assert "(said to: Should I proceed with the commit and the tag?)" in talk.told("asked")[0]
 
 
 def test_a_step_of_a_plan_that_names_a_file_is_done_where_that_file_was_changed() -> None:
     talk = Talk().says("I'll do:\n1. live.ex - add the grid styles\n2. app.css - add the grid styles")
     talk.call("Edit", file_path="/live.ex", old_string="a", new_string="add the grid styles").says("So far so good.")
     talk.run("ls", "a")
-    assert talk.told("next")[0].endswith("no call shows yet: app.css - add the grid styles")
+    assert talk.told("next")[0].endswith("name files not changed since: app.css - add the grid styles")
 
 
 def test_a_task_of_a_tracker_that_was_started_is_open_until_it_is_closed() -> None:
@@ -473,12 +472,9 @@ def test_what_was_checked_and_is_not_committed_is_told_where_the_session_committ
     )
 
 
-def test_a_question_stands_open_with_what_the_agent_said_to_it_first() -> None:
+def test_an_order_that_is_put_as_a_question_is_no_question_that_is_open() -> None:
     talk = Talk("are we all committed? if yes, do it").run("git status", "clean").says("All clean. Let me start:")
-    assert talk.edit("/a.ts").told("open") == [
-        "the question in message 1: the agent said first, in message 4: All clean. Let me start:; its turn has not "
-        "ended yet"
-    ]
+    assert talk.edit("/a.ts").told("open") == ["the request in message 1: the agent has not ended its turn yet"]
 
 
 def test_what_an_agent_announced_and_did_not_do_is_the_next_step() -> None:
@@ -486,14 +482,15 @@ def test_what_an_agent_announced_and_did_not_do_is_the_next_step() -> None:
     assert talk.told("next") == ["do what the agent announced last, in message 4: Now let me run the tests."]
 
 
-def test_boxes_of_a_plan_that_three_requests_left_alone_are_only_counted() -> None:
+def test_boxes_of_a_plan_that_is_older_than_the_newest_request_are_no_todos() -> None:
     talk = Talk().call("Write", file_path="/plan.md", content="- [x] Write the table\n- [ ] Move the rows\n")
-    for text in ("Move the files to core first, please", "Can you take them to utils then?"):
-        talk.says(text, "user").says("Done.")
     assert [one.text for one in talk.harvest().todos] == ["Move the rows"]
-    summary = talk.says("Are there any other such files?", "user").says("No.").harvest()
-    assert summary.todos == () and (summary.todos_done, summary.todos_total) == (1, 2)
-    assert "1 of 2 todos (list changed last in message 2: before the newest request)" in talk.told("open")
+    summary = talk.says("Move the files to core first, please", "user").says("Done.").harvest()
+    assert summary.todos == () and (summary.todos_done, summary.todos_total) == (0, 0)
+    assert talk.told("open") == ["none detected"] and talk.told("finished") == ["Write the table"]
+    todos = [{"content": "Move the rows", "status": "pending"}]
+    talk = Talk().call("TodoWrite", todos=todos).says("Move the files to core first, please", "user").says("Done.")
+    assert talk.told("open") == ["1 of 1 todo (list changed last in message 2: before the newest request)"]
 
 
 def test_files_that_are_not_committed_are_named() -> None:
@@ -702,9 +699,9 @@ def test_skills_whose_instructions_were_read_are_named() -> None:
 )
 def test_a_shell_that_changed_files_stands_behind_the_check_before_it(command: str) -> None:
     talk = Talk().edit("/src/a.ts").run("npm run check", CHECKED)
-    assert "check what was changed" not in talk.told("next")[0]
+    assert "again" not in talk.told("next")[0]
     talk.run("ls src", "a.ts").run(command, "")
-    assert "then check what was changed since the last check (message 4)" in talk.told("next")[0]
+    assert "then run `npm run check` again, which ran last in message 4" in talk.told("next")[0]
     assert any("before later 1 command that changed files" in text for text in talk.told("done"))
     talk.run("npm run check", CHECKED)
     assert not any("before later" in text for text in talk.told("done"))
@@ -712,7 +709,159 @@ def test_a_shell_that_changed_files_stands_behind_the_check_before_it(command: s
 
 def test_a_check_that_a_person_stopped_is_no_check() -> None:
     talk = Talk().run("npm run check", CHECKED).edit("/src/a.ts").call("Bash", "Command aborted", command="npm test")
-    assert "check what was changed since the last check (message 2)" in talk.told("next")[0]
+    assert "run `npm run check` again, which ran last in message 2" in talk.told("next")[0]
+
+
+HOOKED = "> biome check --write .\nChecked 3 files. No fixes applied.\n[main 1a2b3c4] Move the tools\n 3 files changed"
+
+
+def test_a_commit_whose_hook_checked_is_a_later_check() -> None:
+    talk = Talk().run("npm run check", CHECKED).edit("/src/a.ts").run("git commit -am x", HOOKED)
+    assert "run `npm run check` again" not in talk.told("next")[0]
+    told = "`npm run check` went well (message 2, a hook checked again in message 6): Found 0 errors"
+    assert told in talk.told("done")
+    talk.edit("/src/b.ts")
+    assert "run `npm run check` again, which ran last in message 2" in talk.told("next")[0]
+    assert any("a hook checked again in message 6, before later edits of 1 file" in row for row in talk.told("done"))
+    plain = Talk().run("npm run check", CHECKED).edit("/src/a.ts").run("git commit -am x", "[main 1a2b3c4] x")
+    assert any("(message 2, before later edits of 1 file)" in row for row in plain.told("done"))
+
+
+def test_a_longer_message_that_begins_by_taking_back_takes_the_request_before_it_back() -> None:
+    more = "I actually want to move those files to where they stay in the end, and both read them from there. " * 3
+    talk = Talk().says("Copy the components to the new folder, please", "user").says("Copied.")
+    talk.says(f"actually, can you revert that? {more}", "user")
+    assert [one.overturned for one in facts(talk).requests] == [False, True, False]
+    talk = Talk().says("Copy the components to the new folder, please", "user").says("Copied.")
+    assert not any(one.overturned for one in facts(talk.says(f"{more} Or revert that", "user")).requests)
+
+
+def test_a_file_that_another_was_moved_onto_is_there_again() -> None:
+    talk = Talk().edit("/w/main.ts").edit("/w/main-new.ts").run("cd /w && rm main.ts && mv main-new.ts main.ts", "")
+    found = {one.path: [step.verb for step in one.steps] for one in talk.harvest().files_modified}
+    assert found["/w/main.ts"][-1] == "written" and found["/w/main-new.ts"] == ["edited", "moved"]
+
+
+def test_a_bracket_in_which_a_text_is_cut_off_stays_whole() -> None:
+    said = "move all of src/tui (except tui-renderer.ts) and then the rest of it " + "as it stands there " * 4
+    assert one_line(said, 34) == "move all of src/tui (except tui-renderer.ts) […]"
+    assert one_line("word " * 20 + "(" + "word " * 40 + ")", 120).endswith("word […]")
+    assert one_line("src\n├── core/   # MOVE\n│   └── a.ts\n", 60) == "src core/ # MOVE a.ts"
+
+
+def test_pages_are_no_files_that_were_read() -> None:
+    talk = Talk().call("Read", "a", file_path="/a.py").call("web_fetch", "b", url="https://a.example/x")
+    assert talk.harvest().files_read == 1
+
+
+def test_an_answer_that_only_agrees_is_no_decision_once_something_else_was_asked() -> None:
+    asked = "tui-renderer.ts stays where it is. Should I proceed?"
+    for answer, stays in (("can leave it", False), ("yes, do it", False), ("PDF", True), ("option 2", True)):
+        talk = Talk().says(asked).says(answer, "user").run("mv a b").says("Moved.")
+        assert len(decisions(talk)) == 1
+        talk.says("Now remove the old renderer as well, please", "user")
+        assert len(decisions(talk)) == stays, answer
+
+
+def test_a_short_yes_is_no_decision_once_what_was_done_for_it_is_committed() -> None:
+    talk = (
+        Talk().says("The old files are left. Want me to clean that up too?").says("yes need to be fully clean", "user")
+    )
+    talk.run("git commit -am x", "[main 1a2b3c4] Clean up").says("Done.")
+    assert len(decisions(talk)) == 1
+    talk.says("Now look at the editor component, please", "user")
+    assert decisions(talk) == []
+
+
+def test_code_asks_no_question() -> None:
+    asked = "Like this:\n```ts\nconst level = result.level !== 'off' ?\n```\nShould I start with it?"
+    talk = Talk().says(asked).says("ok, create a branch", "user")
+    assert decisions(talk) == [("User, message 3: ok, create a branch", "said to: Like this: Should I start with it?")]
+
+
+def test_what_stands_behind_something_pasted_is_quoted() -> None:
+    pasted = "+ 8 - **User Message Text Color**: User messages now respect the token.\n" * 12
+    talk = Talk().says(f"{pasted}\nremove that, we only want to say that themes are there", "user").says("Done.")
+    talk.says("Now read README.md, please, all of it", "user")
+    assert facts(talk).requests[1].text.endswith("[…] remove that, we only want to say that themes are there")
+
+
+def test_boxes_that_were_skipped_are_no_todos_and_those_of_a_long_plan_are_counted() -> None:
+    boxes = "- [x] Write it\n- [ ] SKIPPED (optional cleanup)\n- [ ] Move it\n"
+    talk = Talk().call("Write", file_path="/plan.md", content=boxes)
+    assert [one.text for one in talk.harvest().todos] == ["Move it"]
+    many = "".join(f"- [ ] Move table {n}\n" for n in range(40))
+    talk.call("Write", file_path="/plan.md", content=many).run("ls", "a")
+    assert talk.harvest().todos == () and "40 of 40 todos (list changed last in message 4)" in talk.told("open")
+    assert "table" not in talk.told("next")[0]
+
+
+def test_a_longer_message_that_gives_data_is_not_the_request_either() -> None:
+    talk = Talk("I would like to cancel all of my flights").says("Could you provide your user ID, and the reason?")
+    data = (
+        "My user ID is amelia_8890. I don't remember the reservation. As for the reason, I want to release my seat for "
+    )
+    talk.says(data + "someone else who might need it more urgently.", "user").call("get_user", "{}", id="amelia_8890")
+    assert talk.told("next")[0].startswith("go on with what is asked in message 1; ")
+    assert talk.told("asked")[0].endswith("; before it, message 1: I would like to cancel all of my flights")
+
+
+def test_of_what_a_hook_found_the_place_is_the_error_and_not_the_heading_above_it() -> None:
+    found = "lib/summary.ex:120:18:pattern_match\nThe pattern can never match."
+    talk = Talk().run("git commit -m x", f"Failed:\\n\\n[DIALYZER]\nFinding PLTs\n{found}\nexit code 1")
+    assert talk.harvest().errors_encountered[0].error == "lib/summary.ex:120:18:pattern_match"
+
+
+def test_a_look_whose_output_names_an_error_is_not_said_to_have_gone_well() -> None:
+    talk = Talk().says("Now let me look at the styles:").run("find css -name a", "find: css: No such file or directory")
+    assert "before 1 call (it names an error)" in talk.told("next")[0]
+    talk.says("Now let me read the code:").call("Read", "raise an error", file_path="/a.py")
+    assert "before 1 call (it went well)" in talk.told("next")[0]
+
+
+def test_steps_that_the_agent_thought_of_are_its_plan() -> None:
+    thought = "The user wants:\n1. Remove the old main.ts\n2. Add a map to AGENTS.md\n3. Refer to it in README.md"
+    talk = Talk("Please tidy up the entry points of this package, and write down what goes where")
+    talk.messages.append(
+        {"role": "assistant", "content": [{"type": "thinking", "thinking": thought, "signature": "x"}]}
+    )
+    talk.run("rm /w/main.ts # remove the old one", "").edit("/w/AGENTS.md", new="add a map")
+    talk.says("Now the rest of it.").edit("/w/a.txt")
+    assert talk.told("next")[0].endswith(
+        "; steps of its plan in message 2 that name files not changed since: Refer to it in README.md"
+    )
+
+
+def test_calls_that_failed_are_said_to_leave_nothing_open_where_that_is_so() -> None:
+    talk = Talk().run("npm run check", f"{ERROR}\nexit code 2")
+    assert "1 call failed" in talk.told("done")
+    assert "1 call failed; nothing of it is open" in talk.run("npm run check", CHECKED).told("done")
+
+
+def test_a_check_that_another_command_runs_is_settled_by_that_one() -> None:
+    runs = f"> pkg@1 build\n> tsgo -p tsconfig.build.json\n\n{ERROR}\nexit code 2"
+    talk = Talk().run("npm run build | tail -3", runs).run("npx tsgo -p tsconfig.build.json", f"{ERROR}\nexit code 2")
+    assert resolutions(talk)[-1] == ""
+    assert resolutions(talk.run("npm run build | tail -3", "done"))[-1] == "a later command that runs it went well"
+
+
+def test_names_that_a_later_edit_took_out_are_not_told() -> None:
+    talk = Talk().call("Edit", file_path="/a.py", old_string="x", new_string="def first(): 1\ndef second(): 2")
+    talk.call("Edit", file_path="/a.py", old_string="def second(): 2", new_string="")
+    assert talk.harvest().files_modified[0].steps[0].names == ("first",)
+
+
+def test_a_text_that_was_edited_asks_for_no_check() -> None:
+    talk = Talk().run("npm run check", CHECKED).edit("/AGENTS.md").edit("/docs/setup.rst")
+    assert "again" not in talk.told("next")[0]
+
+
+def test_what_failed_before_files_were_changed_is_to_be_run_again() -> None:
+    talk = Talk().run("npm run check", f"{ERROR}\nexit code 2")
+    assert talk.told("next")[0].startswith("settle what failed last, in message 2: npm run check: ")
+    talk.run("sed -i 's/a/b/' src/a.ts", "")
+    assert talk.told("next")[0].startswith("run again what failed in message 2: npm run check: ")
+    assert talk.told("next")[0].endswith("; files were changed since")
 
 
 def test_edits_that_were_reverted_or_deleted_with_their_folder_are_told_as_such_or_not_at_all() -> None:
@@ -748,3 +897,39 @@ def test_the_short_end_of_a_short_text_is_not_cut_off() -> None:
     assert [one for one, _ in decisions(Talk().says("Shall I book it?").says(words, "user"))] == [
         f"User, message 3: {words}"
     ]
+
+
+def test_a_correction_of_one_of_several_values_does_not_take_the_others_out() -> None:
+    talk = Talk().says("81a2be is what link text was in old pi. 8abeb7 is what bullet was", "user").says("Done.")
+    talk.says("yes, in old pi the link url was 666666", "user").says("Done.")
+    talk.says("Now write some markdown for me, please", "user")
+    assert [one.message for one in facts(talk).requests] == [1, 2, 4, 6]
+
+
+def test_of_several_texts_in_one_message_the_first_is_what_the_user_said_then() -> None:
+    talk = Talk().says("These are all the colors of the theme as they are at this time. " * 4)
+    texts = [{"type": "text", "text": "the link is #b5bd68, please"}, {"type": "text", "text": "f0c674"}]
+    talk.messages.append({"role": "user", "content": texts})
+    assert facts(talk).reports[0].then == "message 3: the link is #b5bd68, please"
+
+
+def test_data_that_was_asked_for_without_a_question_is_not_the_request() -> None:
+    talk = Talk("I want to upgrade one of my reservations. Could you assist me with that?")
+    talk.says("I can help you. Please provide me with your user ID and the reservation ID for the reservation.")
+    talk.says("My user ID is aarav_6699. The reservation ID I'd like to upgrade is M20IZO.", "user")
+    talk.call("get_reservation", "{}", id="M20IZO")
+    assert talk.told("next")[0].startswith("go on with what is asked in message 1; ")
+
+
+def test_an_answer_that_takes_one_of_the_examples_stands_beside_their_question() -> None:
+    asked = "What timeframe is recent? (e.g., last 6 months, last year) Also, how many episodes would you like?"
+    talk = Talk().says(f"{asked} Shall I take all?").says("last 6 months", "user")
+    assert decisions(talk)[0][1] == "said to: What timeframe is recent? (e.g., last 6 months, last year)"
+
+
+def test_a_plan_that_was_thought_before_words_of_the_same_message_is_told() -> None:
+    thought = {"type": "thinking", "thinking": "I plan:\n1. Move the core\n2. Update all imports", "signature": "x"}
+    talk = Talk()
+    talk.messages.append({"role": "assistant", "content": [thought, {"type": "text", "text": "Let me do this:"}]})
+    left = "; its plan in message 2, of which some may be done: Move the core; Update all imports"
+    assert left in talk.run("mv a core/", "").told("next")[0]

@@ -357,3 +357,13 @@ def test_an_answer_that_there_is_none_of_what_was_asked_for_is_no_order() -> Non
     talk += said(asked, role="assistant", first=1) + said(answer, first=2)
     assert standing(talk) == ["No calls before noon, please."]
     assert len(standing(said(answer))) == 2
+
+
+def test_a_wish_in_an_answer_to_the_agent_chooses_and_orders_nothing() -> None:
+    asked = "The departure time is not given. If you have a preference, please let me know."
+    wish = "I prefer a flight that's within 3-4 hours of my departure time. Never book one over night."
+    talk = said("Find me a flight.") + said(asked, role="assistant", first=1) + said(wish, first=2)
+    assert standing(talk) == ["Never book one over night."]
+    assert len(standing(said(wish))) == 2
+    always = said("Find me a flight.") + said(asked, role="assistant", first=1)
+    assert standing(always + said("I always prefer the aisle, from now on.", first=2))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.memory.summary.shell import Effect, file_effects
+from palimpsest_mcp.memory.summary.shell import Effect, Effects, file_effects
 
 
 @pytest.mark.parametrize(
@@ -68,6 +68,8 @@ def test_a_folder_is_the_one_that_the_command_itself_went_to() -> None:
 def test_a_loop_over_named_files_names_them() -> None:
     line = 'for f in a.ts b.ts; do [ "$f" != x ] && mv "$f" ../c/; done'
     assert [one.path for one in file_effects(line).named] == ["a.ts", "b.ts"]
+    assert file_effects(line.replace("a.ts b.ts", "*.ts")) == Effects((), 1), "which of them, only the shell knows"
+    assert file_effects("for f in *.ts; do sed -i s/a/b/ $f; done").named[0].path == "*.ts"
 
 
 def test_what_only_a_variable_names_is_counted_not_listed() -> None:

@@ -265,7 +265,8 @@ def continuation(handoff: Handoff, name: str, section: str = "") -> str:
 
 def _head(handoff: Handoff, template: Template) -> Iterator[str]:
     yield f"# {template.title}: {handoff.title}"
-    said = (("written", handoff.written or handoff.date), ("project", handoff.project), ("session", handoff.session))
+    where = f" in {handoff.project}" if handoff.project else ""
+    said = (("written", f"{handoff.written or handoff.date}{where}"), ("session", handoff.session))
     yield " · ".join(f"{name} {value}" for name, value in said if value)
     if handoff.root:
         yield f"Paths: `{MARK}` stands for {handoff.root}/"

@@ -27,6 +27,10 @@ from .templates import (
 FORMAT_START = "<!-- palimpsest handoff, format "
 FORMAT_LINE = FORMAT_START + "{schema}; may be edited: headings and bullets are read back -->"
 _FACTS = ("date", "written", "project", "session", "root")
+_LABELS = {"project": "Written in", "root": "Common folder of the paths"}
+"""What a field is for sure: the folder in which a handoff is written need not be the session's, nor the one that paths
+have in common the project's."""
+_FIELDS = {folded(label): name for name, label in _LABELS.items()}
 _SOURCE = re.compile(rf"({SPAN}) ([0-9a-f]{{1,64}})$")
 
 
@@ -51,7 +55,7 @@ def _header(handoff: Handoff, template: Template) -> Iterator[str]:
     yield ""
     for name in _FACTS:
         if text := getattr(handoff, name):
-            yield f"- {name.title()}: {inline(text)}"
+            yield f"- {_LABELS.get(name, name.title())}: {inline(text)}"
     yield from (f"- Source: {code(one.name)} {one.sha256}" for one in handoff.sources)
 
 
@@ -98,8 +102,8 @@ def _head_fields(lines: Sequence[str]) -> dict[str, Any]:
         source = _SOURCE.match(text) if name == "Source" else None
         if source:
             sources.append(Source(name=plain_code(source[1]), sha256=source[2]))
-        elif name.lower() in _FACTS:
-            fields.setdefault(name.lower(), plain_inline(text))
+        elif (field := _FIELDS.get(folded(name), name.lower())) in _FACTS:
+            fields.setdefault(field, plain_inline(text))
     return {**fields, "sources": tuple(sources)}
 
 

@@ -12,10 +12,10 @@ import msgspec
 from ...models.handoffs import Check, Choice, FileNote, Finding, Handoff
 from ...models.summaries import AnchoredSummary, ChangedFile, Decision, Said, SessionFacts, Step, step_words
 from ...models.text import counted
-from ..summary.errors_met import LEFT_ALONE, RESOLUTIONS, WORKED
+from ..summary.errors_met import LEFT, RESOLUTIONS, WORKED
 from ..summary.facts import still_standing
 from ..summary.harvest import is_good, ran
-from ..summary.next_step import EDITED, LISTED, STARTED
+from ..summary.next_step import BEFORE_IT, EDITED, LISTED, STARTED
 from ..summary.talk import CUT, only_resumes
 
 MARK = "…/"
@@ -152,7 +152,11 @@ class Material:
     def state(self) -> list[str]:
         """What is under way: stated, ticked as in progress, else where the conversation stands."""
         told = " ".join(one.text for one in self.summary.checkpoint if one.kind == "next")
-        doing = [todo.text for todo in self.summary.todos if todo.in_progress and f"did: {todo.text}" not in told]
+        doing = [
+            f"Listed as in progress: {one.text}"
+            for one in self.summary.todos
+            if one.in_progress and one.text not in told
+        ]
         stated = [self.summary.current_state] if self.summary.current_state else []
         return [*stated, *self.where_it_stands(), *doing]
 
@@ -170,12 +174,12 @@ class Material:
                 self._told.add(newest.message)
                 about = f" (said to: {newest.about})" if newest.about else ""
                 row = f"(message {newest.message}): {newest.text}{about}"
-                if only_resumes(newest):
-                    return [f"Asked last {told[0]}; then {row}"]
-                told.insert(0, row)
+                if only_resumes(newest) and self.facts.chosen is None:
+                    return [f"Asked last {told[0]}" + ("" if self.facts.activity else f"; then {row}")]
+                told += [] if only_resumes(newest) else [row]
             if (chosen := self.facts.chosen) is not None:
-                told.insert(0, f"(message {chosen.message}): {chosen.text}")
-            return [f"Asked last {'; before it '.join(told)}"]
+                told.append(f"(message {chosen.message}): {chosen.text}")
+            return [f"Asked last {'; before it '.join(reversed(told))}"]
         if reports:
             self._told.add(reports[-1].message)
             return [f"Reported last (message {reports[-1].message}): {reports[-1].text}"]
@@ -185,7 +189,8 @@ class Material:
         """What was done last, with what came of it; told once."""
         told = [] if self._calls_told else list(self.facts.activity[-self.room.runs :])
         self._calls_told = True
-        return told
+        more = self.facts.calls_made - len(told)
+        return [f"Before these, {counted(more, 'other call')} for it.", *told] if told and more > 0 else told
 
     def thread(self, field: str) -> list[str]:
         """What was asked, answered and reported, as it went: the first request, then the newest of all."""
@@ -230,9 +235,7 @@ class Material:
     def next(self) -> list[str]:
         """What follows from what is open, where anything does."""
         told = [one.text for one in self.summary.checkpoint if one.kind == "next"]
-        doing = [f"go on with: {todo.text}" for todo in self.summary.todos if todo.in_progress]
-        known = (*doing, "none detected")
-        return [f"Next: {text}" for text in told if text not in known]
+        return [f"Next: {text}" for text in told if text != "none detected"]
 
     def places(self) -> list[str]:
         """The newest commit, and the files that were worked on last, with lines."""
@@ -241,8 +244,12 @@ class Material:
         return told if "complete" not in self.left_out else told[len(made) :]
 
     def worked_on(self) -> list[str]:
-        named = [f"`{self.short(path)}`{self.lines(path)}" for path in self.facts.changed[-4:][::-1] if "`" not in path]
-        return [f"Edited last, by editing tools: {', '.join(named)}"] if named else []
+        """Files that editing tools changed last, as far as they are still there under their name; none where a shell
+        changed files since."""
+        ends = {_joined(one.folder, one.path): one.steps[-1].verb for one in self.summary.files_modified if one.steps}
+        there = [path for path in self.facts.changed if ends.get(path) not in ("deleted", "moved", "reverted")]
+        named = [f"`{self.short(path)}`{self.lines(path)}" for path in there[-4:][::-1] if "`" not in path]
+        return [f"Edited last: {', '.join(named)}"] if named and not self.facts.shell_changed_last else []
 
     def short(self, path: str) -> str:
         return shortened(path, self.root)
@@ -310,7 +317,7 @@ class Material:
             f"Not seen resolved: {error}" + (f" (in: {'; '.join(where)})" if where else "") for error, where in kept
         ]
         met = [one for one in self.summary.errors_encountered if one.resolution]
-        left = [one for one in met if one.resolution in LEFT_ALONE]
+        left = [one for one in met if one.resolution == LEFT]
         told += [
             f"Left behind: {one.error}" + (f" (in: {one.where})" if one.where else "") + f": {one.resolution}"
             for one in self.newest(field, left, min(MOST_LEFT, self.room.errors))
@@ -347,10 +354,10 @@ class Material:
         return self.newest(field, self.facts.finished, self.room.todos)
 
     def remaining(self) -> list[str]:
-        """Steps that were stated, and open todos; of a plan that was left and is only counted, how many."""
-        open_ones = [todo.text for todo in self.summary.todos if not todo.in_progress]
-        counted_ones = [one.text for one in self.summary.checkpoint if one.kind == "open" and LISTED in one.text]
-        return [*self.summary.next_steps, *(open_ones or ([] if self.summary.todos else counted_ones))]
+        """Steps that were stated, and open todos, each with its list's place where a request came since."""
+        listed = next((one.text for one in self.summary.checkpoint if one.kind == "open" and LISTED in one.text), "")
+        old = f" (listed in message {listed.rpartition(LISTED)[2]}" if BEFORE_IT in listed else ""
+        return [*self.summary.next_steps, *(f"{one.text}{old}" for one in self.summary.todos if not one.in_progress)]
 
     def context(self) -> list[str]:
         return list(self.summary.technical_context)
@@ -362,7 +369,8 @@ def _by_agent(one: Said, shown: Collection[int]) -> str:
     Args:
         shown: messages of the user that are quoted beside it.
     """
-    name = f"Agent, message {one.message}" + (", overturned by the user" if one.overturned else "")
+    name = f"Agent, message {one.message}" + (", a thought" if one.is_thought else "")
+    name += ", overturned by the user" if one.overturned else ""
     name += ", its plan then" if one.announces and one.changed_since and not one.overturned else ""
     number = int(one.then.removeprefix("message ").partition(":")[0]) if one.then else 0
     then = f" – The user then, {one.then}" if one.then and number not in shown else ""

@@ -225,12 +225,18 @@ _DECISIONS = _one(
     "Decisions Made",
     "decisions",
     CHOICES,
-    "None detected in what user and agent said.",
-    former="No decisions were stated.",
+    "No statement was recognised as a decision.",
+    former="No decisions were stated.\nNone detected in what user and agent said.",
 )
 ORDERS = "Standing Orders"
 _ORDERS = _one(ORDERS, "orders", TEXTS, "None detected in what the user said.")
-_ERRORS = _one("Open Errors", "errors", TEXTS, "None detected in results of tools.")
+_ERRORS = _one(
+    "Open Errors",
+    "errors",
+    TEXTS,
+    "None that is open was detected in results of tools.",
+    former="None detected in results of tools.",
+)
 _LATER = (ORDERS, _ERRORS.heading, _DECISIONS.heading)
 """Files of an earlier version may lack them."""
 _KEY = "Key Context for Continuation"
@@ -266,7 +272,14 @@ TASK = Template(
         Section(
             _KEY,
             (
-                Part("facts", TEXTS, _UNSAID, "Facts", former="No facts were stated."),
+                Part(
+                    "facts",
+                    TEXTS,
+                    _UNSAID,
+                    "What was said, oldest first; later lines may overtake earlier ones",
+                    former="No facts were stated.",
+                    former_heading="Facts",
+                ),
                 Part("questions", TEXTS, _UNSAID, "Unresolved questions", former="No questions are known to be open."),
                 Part("constraints", TEXTS, NO_OTHERS, "Active constraints", former=NO_CONSTRAINTS),
             ),

@@ -11,7 +11,7 @@ import msgspec
 from ...models.summaries import ErrorMet
 from ...models.text import late
 from ...text.specifics.cues import outcome_of
-from .calls import BY_USER, Call, is_check, strings, unquoted
+from .calls import BY_USER, CHECKS, Call, is_check, strings, unquoted
 from .talk import CUT, Mask, ends_of, one_line
 
 MAX_ERROR = 160
@@ -52,9 +52,14 @@ _SAID_INSIDE = re.compile(
 """What an object in a long error line says in words."""
 _PLACED = re.compile(r"::|\(\d+,\d+\)|:\d+\b|\bline \d+")
 """An error line that says where it is: a run that shows one does not only count its failures."""
+_PLACE = re.compile(r"^\W*(?:[\w@.-]+/)*[\w@-]+\.\w{1,5}[:(]\d+.*$", re.MULTILINE)
+"""A line that names a place in a file, as checkers do for what they find."""
 _IN_FILE = re.compile(r"^(?:[./]*)([\w@./-]+\.\w{1,6})(?:\(\d+,\d+\)|:\d+)")
 """How compilers and linters begin the line of an error: with its file and place."""
 _FOLDER = re.compile(r"^\s*cd \S+\s*&&\s*")
+_LAUNCHER = re.compile(r"^(?:npx (?:-y )?|uv run |poetry run |pnpm exec |bunx )")
+_TELLING_WORDS = 2
+"""Words of a command that is looked for in what others print."""
 _INTO = re.compile(r"^\s*cd (\S+)\s*(?:&&|;|\n)")
 _SEGMENT = late(r"&&|\|\||[;\n]")
 _INSERTED = late(r"\$\([^()]*\)[\w./-]*")
@@ -64,6 +69,8 @@ _SUBCOMMAND = late(r"^[a-z][\w:-]*$")
 _NO_PROGRAMS = frozenset(["cd", "echo", "export", "source", "set", "true", "printf", "sleep", "env"])
 _STATEFUL = late(r"git (?!log|show|diff|status|checkout|blame)\w+$|npm run |(?:npm|pnpm|yarn|bun|cargo|mix|make) \w+$")
 """Programs that work on the whole folder: what they are given does not say what went wrong."""
+MADE_COMMIT = re.compile(r"^\[\S+ (?:\(root-commit\) )?[0-9a-f]{7,40}\] ", re.MULTILINE)
+"""What git prints of a commit that went through."""
 EDITS = ("edit", "write")
 LEFT_BEHIND = 4
 """A look (a read, a search) that failed more calls ago than this is no open error: it changed nothing."""
@@ -82,9 +89,10 @@ LOOKED = "it only looked; the work went on without it"
 PROBED = "it only tried something out"
 LEFT = "the user asked for something else since, and nothing came back to it"
 PROGRAM = "a later run of the same program on it went well"
+ELSEWHERE_RUN = "a later command that runs it went well"
 PASSED = "later checks of the whole went well"
 CHECKED = "its file was changed since, and a later check does not show it"
-WORKED = frozenset((*GONE.values(), OTHERWISE, BELOW, ELSEWHERE, CHECKED, PROGRAM, PASSED))
+WORKED = frozenset((*GONE.values(), OTHERWISE, BELOW, ELSEWHERE, ELSEWHERE_RUN, CHECKED, PROGRAM, PASSED))
 """A later result shows that the error is gone."""
 FAILS_OTHERWISE = frozenset((OTHERS, OTHER_CALLS))
 LEFT_ALONE = frozenset((LOOKED, PROBED, LEFT))
@@ -111,7 +119,7 @@ def errors_met(calls: Sequence[Call], mask: Mask, asked: Sequence[int] = ()) -> 
             continue
         text = mask(ends_of(call.text))
         line = error_line(text)
-        where = where_of(mask(_viewless(call)), is_path=call.action.verb != "run")
+        where = where_of(mask(viewless(call)), is_path=call.action.verb != "run")
         where = f"{call.action.verb} refused: {where}" if call.action.verb in EDITS else where
         later = [(at, other) for at, other in same.get(_subject(call), ()) if at > number]
         resolution, by = _resolution(call, line, later)
@@ -120,6 +128,7 @@ def errors_met(calls: Sequence[Call], mask: Mask, asked: Sequence[int] = ()) -> 
         resolution = resolution or _found_otherwise(call, calls[number + 1 :])
         resolution = resolution or _checked_since(line, calls[number + 1 :])
         resolution = resolution or _same_program(call, line, calls[number + 1 :])
+        resolution = resolution or _run_by_another(call, line, calls, number)
         if not resolution:
             resolution = _left_behind(call, asked, len(calls) - 1 - number)
         known = met.pop((line, *_subject(call)), None)
@@ -147,6 +156,7 @@ def was_not_made(call: Call) -> bool:
 
 def error_line(text: str) -> str:
     """The line that says what went wrong, verbatim: a typed error, else the first loud line, else the first one."""
+    text = text.replace("\\n", "\n")  # as some hooks print it
     typed = _TYPED.findall(text)
     line = typed[-1] if typed else text.strip()
     if len(line) > MAX_ERROR and "\n" not in line and (inside := _SAID_INSIDE.search(line)):
@@ -157,6 +167,8 @@ def error_line(text: str) -> str:
     lines = [line for line in lines if len(line) <= MAX_LINE] or lines
     loud = next((line for line in lines if _LOUD.search(line) and not _CALM.search(line)), None)
     plain = next((line for line in lines if not _EXIT_LINE.match(line) and "(no output)" not in line), None)
+    if loud is not None and loud.rstrip().endswith(":") and (found := _PLACE.search(text)):
+        return one_line(found[0], MAX_ERROR)  # a heading: what stands below it says more
     return one_line(loud or plain or (lines[0] if lines else ""), MAX_ERROR)
 
 
@@ -169,16 +181,28 @@ def pasted_error(text: str, message: int, mask: Mask) -> tuple[ErrorMet, ...]:
     )
 
 
-def _viewless(call: Call) -> str:
+def viewless(call: Call) -> str:
     """Where a call looked or what it ran, without the pipes through which its output was viewed; else its tool."""
     target = call.action.target[:MAX_LOOKED_AT]
     return (_VIEWED.sub("", target).rstrip() if call.action.verb == "run" else target) or call.tool
 
 
+def checked_by_hook(call: Call) -> bool:
+    """Whether a commit went through, and what it printed shows that a hook checked what was committed."""
+    if (
+        call.action.verb != "run"
+        or not call.answered
+        or call.failed
+        or "git commit" not in programs(call.action.target)
+    ):
+        return False
+    return MADE_COMMIT.search(call.text) is not None and CHECKS.search(call.text) is not None
+
+
 def _subject(call: Call) -> tuple[str, str, str]:
     """What makes two calls the same: of a command all words but its options, of an edit its file."""
     verb = "edit" if call.action.verb == "write" else call.action.verb
-    words = _viewless(call).split()
+    words = viewless(call).split()
     if verb == "run":
         words = [word for word in words if not word.startswith("-") and not word.isdigit()]
     return call.agent, verb if verb != "other" else call.tool, " ".join(words)
@@ -273,6 +297,20 @@ def _same_program(call: Call, line: str, later: Sequence[Call]) -> str:
     return OTHERS if fails_otherwise else PASSED if passed > 1 else ""
 
 
+def _run_by_another(call: Call, line: str, calls: Sequence[Call], number: int) -> str:
+    """Whether a check whose command another one runs, as its output said once (`> tsgo -p tsconfig.json`), went well
+    in that other one later."""
+    command = _LAUNCHER.sub("", _FOLDER.sub("", viewless(call)))
+    if call.action.verb != "run" or not is_check(command) or len(command.split()) < _TELLING_WORDS:
+        return ""
+    runners = {_subject(one) for one in calls if one is not call and one.action.verb == "run" and command in one.text}
+    for other in calls[number + 1 :]:
+        fails = other.failed or is_stopped(other) or outcome_of(other.text).failed or shows_error(other)
+        if _subject(other) in runners and other.answered and not (fails or _are_apart(call, other)):
+            return ELSEWHERE_RUN
+    return ""
+
+
 def folder_of(command: str) -> str:
     """The folder that a command line goes into first; empty: none."""
     found = _INTO.match(command)
@@ -326,13 +364,10 @@ def _checked_since(line: str, later: Sequence[Call]) -> str:
     return ""
 
 
-_FINDING = re.compile(r"^\W*(?:[\w@.-]+/)*[\w@-]+\.\w{1,5}[:(]\d+", re.MULTILINE)
-
-
 def finds(call: Call) -> bool:
     """Whether the output of a check looks like an error, or names a place in a file, as checkers do for what they
     find."""
-    return shows_error(call) or _FINDING.search(call.text[-MAX_LOOKED_AT:]) is not None
+    return shows_error(call) or _PLACE.search(call.text[-MAX_LOOKED_AT:]) is not None
 
 
 def shows_error(call: Call) -> bool:

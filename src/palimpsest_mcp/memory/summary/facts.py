@@ -17,7 +17,19 @@ from ...models.summaries import ErrorMet, Ran, Said, SessionFacts
 from ...models.text import counted
 from ...text.specifics.cues import outcome_of
 from .calls import Call, calls_of, is_act, is_check, strings
-from .errors_met import EDITS, error_line, finds, folder_of, found_nothing, is_stopped, programs, shows_error
+from .errors_met import (
+    EDITS,
+    MADE_COMMIT,
+    checked_by_hook,
+    error_line,
+    finds,
+    folder_of,
+    found_nothing,
+    is_look,
+    is_stopped,
+    programs,
+    shows_error,
+)
 from .orders import subject_words
 from .talk import (
     CUT,
@@ -204,8 +216,6 @@ _SKILL_FILE = re.compile(r"([^/\\]+)[/\\]SKILL\.md$")
 MOST_NAMES = 3
 """Files that one line names."""
 _COMMIT = re.compile(r"\bgit (?:\S+ )*commit\b")
-_MADE = re.compile(r"^\[\S+ (?:\(root-commit\) )?[0-9a-f]{7,40}\] ", re.MULTILINE)
-"""What git prints of a commit that went through."""
 
 
 def facts_of(items: Sequence[Item], mask: Mask) -> SessionFacts:
@@ -218,9 +228,11 @@ def facts_of(items: Sequence[Item], mask: Mask) -> SessionFacts:
     calls = calls_of(items)
     changed = {one.path for one in trail(calls).files}
     requests = requests_of(items, mask)
+    for_it = [call for call in calls if not requests or call.place[0] >= requests[-1].message]
     pending = not_answered(items, mask) if requests and asks(requests[-1].text) else ""
     return SessionFacts(
         first=first_request(items, mask),
+        shell_changed_last=_shell_changed_last(calls),
         requests=(*_in_force(requests[:-1], items, calls), *requests[-1:]),
         go_ahead=go_ahead_of(items, mask),
         came_since=max(0, sum(1 for _ in spoken(items, "user")) - 1),
@@ -237,7 +249,8 @@ def facts_of(items: Sequence[Item], mask: Mask) -> SessionFacts:
         runs=runs_of(calls, mask),
         acts=tuple(call_line(call, mask) for call in calls if _is_done_act(call)),
         finished=todos_of(calls, mask).finished,
-        activity=tuple(f"{'Newest' if newest else 'Earlier'} call: {row}" for newest, row in newest_calls(calls, mask)),
+        activity=_activity(for_it, mask),
+        calls_made=len(_worth_telling(for_it)),
         agents=_started(calls, _AGENTS, ("subagent_type", "agent_type", "agent"), mask),
         skills=_skills(calls, mask),
         items=len(items),
@@ -267,7 +280,8 @@ def since_said(message: int, calls: Sequence[Call]) -> str:
         return ""
     last = since[-1]
     good = last.answered and (not last.failed or found_nothing(last))
-    came = "went well" if good else "failed" if last.failed else "has no result yet"
+    shown = "names an error" if last.action.verb not in (*EDITS, "read") and shows_error(last) else "went well"
+    came = shown if good else "failed" if last.failed else "has no result yet"
     return f"before {counted(len(since), 'call')} ({'the newest' if len(since) > 1 else 'it'} {came})"
 
 
@@ -309,7 +323,8 @@ def _gives_another_value(new: str, old: str, least: int) -> bool:
     """Whether two texts about one thing, by so many of their words, have no value of a kind in common."""
     for kind in (_COLOUR, _AMOUNT):
         first, second = ({one.lower().strip("#. ") for one in kind.findall(text)} for text in (new, old))
-        if first and second and not first & second and len(_subject(new) & _subject(old)) >= max(2, least):
+        is_all = len(second) == 1  # of several values a later message gives another one for some, and the rest holds
+        if first and second and is_all and not first & second and len(_subject(new) & _subject(old)) >= max(2, least):
             return True
     return False
 
@@ -344,7 +359,7 @@ def _outdated(one: Said, start: int, calls: Sequence[Call], mask: Mask) -> Said:
     if not names:
         return one
     more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    made = [call.place[0] + 1 for call in after if _COMMIT.search(call.action.target) and _MADE.search(call.text)]
+    made = [call.place[0] + 1 for call in after if _COMMIT.search(call.action.target) and MADE_COMMIT.search(call.text)]
     commit = f"; committed in message {made[-1]}" if made else ""
     return msgspec.structs.replace(one, changed_since=mask(", ".join(names[-MOST_NAMES:])) + more + commit)
 
@@ -397,9 +412,11 @@ def runs_of(calls: Sequence[Call], mask: Mask) -> tuple[Ran, ...]:
         rows[key] = number
     kept: list[tuple[str, Ran]] = []
     for (shown, folder), one in found.items():
-        later = calls[rows[shown, folder] + 1 :]
+        hooks = [number for number, call in enumerate(calls) if number > rows[shown, folder] and checked_by_hook(call)]
+        later = calls[max((rows[shown, folder], *hooks)) + 1 :]
         edited, by_shell = len(changed_paths(later)), sum(map(changes_by_shell, later))
-        kept.append((folder, msgspec.structs.replace(one, edited_since=edited, shell_since=by_shell)))
+        hook = calls[hooks[-1]].place[0] + 1 if hooks else 0
+        kept.append((folder, msgspec.structs.replace(one, edited_since=edited, shell_since=by_shell, hook=hook)))
     newest = [pair for at, pair in enumerate(kept) if not _is_run_anew(pair[1], [one for _, one in kept[at + 1 :]])]
     twice = Counter(one.command for _, one in newest)
     return tuple(
@@ -442,16 +459,45 @@ def _telling_line(text: str, line: str, mask: Mask) -> str:
 
 def newest_calls(calls: Sequence[Call], mask: Mask, number: int = KEPT_ACTIVITY) -> list[tuple[bool, str]]:
     """The newest calls with their messages and a line of what came of each, and whether it is the newest of all.
-    Checks, todo lists and edits that worked, but for one that is the newest call, are told elsewhere."""
+    Checks, todo lists and edits that worked, but for one that is the newest call, are told elsewhere; what a look
+    showed of a file that was changed since is not told."""
+    last = next((call for call in reversed(calls) if _is_told(call)), None)
+    rows = [(call, call is last) for call in _worth_telling(calls)[-number:]]
+    return [(newest, call_line(call, mask, MAX_NEWEST if newest else MAX_LINE)) for call, newest in rows]
+
+
+def _worth_telling(calls: Sequence[Call]) -> list[Call]:
     told: dict[tuple[str, str], Call] = {}
-    own = [call for call in calls if not (call.agent or is_todo_tool(call.tool) or is_thought(call))]
-    for call in own:
-        if not (_is_check(call) or (_is_good_edit(call) and call is not own[-1])):
+    own = [call for call in calls if _is_told(call)]
+    for at, call in enumerate(own):
+        old = call is not own[-1] and (_is_good_edit(call) or _is_overtaken(call, own[at + 1 :]))
+        if not (_is_check(call) or old):
             key = call.tool, _given(call)
             told.pop(key, None)
             told[key] = call
-    rows = [(call, call is own[-1]) for call in list(told.values())[-number:]]
-    return [(newest, call_line(call, mask, MAX_NEWEST if newest else MAX_LINE)) for call, newest in rows]
+    return list(told.values())
+
+
+def _activity(calls: Sequence[Call], mask: Mask) -> tuple[str, ...]:
+    """The newest of the calls that were made for the newest request."""
+    return tuple(f"{'Newest' if newest else 'Earlier'} call: {row}" for newest, row in newest_calls(calls, mask))
+
+
+def _shell_changed_last(calls: Sequence[Call]) -> bool:
+    last = max((number for number, call in enumerate(calls) if _is_good_edit(call)), default=-1)
+    return any(map(changes_by_shell, calls[last + 1 :]))
+
+
+def _is_told(call: Call) -> bool:
+    return not (call.agent or is_todo_tool(call.tool) or is_thought(call))
+
+
+def _is_overtaken(call: Call, later: Sequence[Call]) -> bool:
+    """Whether a call looked at a file that was changed since: what it showed is no more."""
+    if call.action.verb not in ("read", "search") and not is_look(call):
+        return False
+    words = call.action.target if call.action.verb == "run" else " ".join(strings(call.args)) or call.action.target
+    return any(posixpath.basename(path) in words for path in changed_paths(later))
 
 
 def _is_done_act(call: Call) -> bool:
@@ -499,14 +545,17 @@ def _came(call: Call, mask: Mask, limit: int) -> str:
         return "a person stopped it" if is_stopped(call) else f"failed: {error_line(text)}"
     if chosen := _CHOSEN.findall(text) if _ANSWERED.match(text) else []:
         return one_line(f"the user answered: {'; '.join(chosen)}", limit)
-    if entries := _entries(text):
+    if (entries := _entries(text)) and limit <= MAX_LINE:
+        return counted(entries, "entry")
+    if entries:
         return one_line(f"{counted(entries, 'entry')}, beginning with {text.lstrip()[1:].lstrip()}", limit)
     rows = [row.strip() for row in text.splitlines() if _tells(row)]
     total = _line_count(call, rows)
     if total <= FEW_ROWS and len(text) > limit and (outcome := _outcome_fields(text, limit // 2)):
         return f"{one_line(text, limit - len(outcome) - 1)} {outcome}"
     if total <= FEW_ROWS:
-        return one_line(" / ".join(rows) or _NOISE.sub("", text).strip(), limit) or "no output"
+        told = one_line(" / ".join(rows) or _NOISE.sub("", text).strip(), limit)
+        return told or ("no output of its own" if text.strip() else "no output")
     is_read = call.action.verb == "read" and "://" not in call.action.target
     if is_read and (limit <= MAX_LINE or not _PROSE.search(call.action.target)):
         return counted(total, "line")

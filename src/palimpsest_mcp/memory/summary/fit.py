@@ -14,10 +14,9 @@ from .orders import forbids, settled
 from .sections import PARTS, to_markdown
 from .talk import one_line
 
-MORE = 80
-"""Characters that a line of the checkpoint may have beside those of the newest request."""
-MAX_NEXT = 460
-"""Characters of the next step: cut shorter, it names no act."""
+MAX_POINT = 320
+"""Characters of a line of the checkpoint; what was asked and what comes next stand whole, since cut they mislead."""
+MAX_SAID = 160
 BUDGET_TOKENS = 1_500
 """o200k tokens of the whole markdown, headings and metadata included."""
 
@@ -36,8 +35,6 @@ class _Keep(NamedTuple):
     errors: int
     """Errors that are not resolved."""
     todos: int
-    asked: int = 240
-    """Characters of the newest request."""
     orders: int = 4_000
     """Characters of what the user laid down."""
     points: int = 12
@@ -49,11 +46,11 @@ _LADDER = (
     _Keep(6, 12, 5, 12, 12, 25),
     _Keep(3, 8, 3, 10, 10, 20),
     _Keep(1, 5, 2, 8, 8, 15),
-    _Keep(0, 4, 1, 6, 6, 10, 160, 3_600, 10),
-    _Keep(0, 3, 1, 5, 4, 8, 120, 3_200, 8),
-    _Keep(0, 2, 0, 4, 3, 4, 80, 2_800, 6),
-    _Keep(0, 2, 0, 3, 2, 3, 80, 2_200, 4),
-    _Keep(0, 1, 0, 1, 1, 2, 80, 1_800, 2),
+    _Keep(0, 4, 1, 6, 6, 10, 3_600, 10),
+    _Keep(0, 3, 1, 5, 4, 8, 3_200, 8),
+    _Keep(0, 2, 0, 4, 3, 4, 2_800, 6),
+    _Keep(0, 2, 0, 3, 2, 3, 2_200, 5),
+    _Keep(0, 1, 0, 2, 1, 2, 1_800, 4),
 )
 """From the mildest cut to the hardest; after it, files go."""
 
@@ -139,8 +136,7 @@ def _cut(own: AnchoredSummary, found: AnchoredSummary, keep: _Keep, whole: Ancho
         errors_encountered=errors,
         todos=found.todos[: keep.todos],
         key_artifacts=_newest(found.key_artifacts, keep.artifacts),
-        last_asked=one_line(found.last_asked, keep.asked),
-        last_said=one_line(found.last_said, keep.asked),
+        last_said=one_line(found.last_said, MAX_SAID),
     )
     return _counted(absorb(own, less), whole)
 
@@ -156,14 +152,14 @@ def _orders_within(orders: Sequence[StandingOrder], chars: int) -> tuple[Standin
 
 
 def _points(found: AnchoredSummary, keep: _Keep) -> tuple[Point, ...]:
-    """Of the checkpoint what was asked and what comes next, and the newest of the rest; long lines are shortened as the
-    newest request is."""
-    others = [one for one in found.checkpoint if one.kind not in ("asked", "next")]
+    """Of the checkpoint what was asked and what comes next, whole, and the newest of the rest."""
+    first = [one for one in found.checkpoint if one.kind in ("asked", "next")]
+    others = [one for one in found.checkpoint if one not in first]
     kept = _newest(others, keep.points)
     return tuple(
-        msgspec.structs.replace(one, text=one_line(one.text, MAX_NEXT if one.kind == "next" else keep.asked + MORE))
+        one if one in first else msgspec.structs.replace(one, text=one_line(one.text, MAX_POINT))
         for one in found.checkpoint
-        if one.kind in ("asked", "next") or one in kept
+        if one in first or one in kept
     )
 
 

@@ -12,10 +12,10 @@ from ...models.items import Item
 from ...models.summaries import AnchoredSummary, ChangedFile, Decision, ErrorMet, Point, PointKind, Ran, Said
 from ...models.text import counted
 from .calls import BY_USER, Call, calls_of, strings, unquoted
-from .errors_met import EDITS, errors_met, met_error, pasted_error, programs, was_not_made
+from .errors_met import EDITS, MADE_COMMIT, errors_met, met_error, pasted_error, programs, was_not_made
 from .facts import newest_calls, runs_of, since_said, still_standing
 from .merge import arranged
-from .next_step import LISTED, next_step, started, uncommitted
+from .next_step import BEFORE_IT, LISTED, next_step, started, uncommitted
 from .orders import orders_of, rejected
 from .talk import (
     BEFORE,
@@ -25,6 +25,7 @@ from .talk import (
     go_ahead_of,
     heard,
     intent_of,
+    is_spent,
     last_said,
     newest_said,
     not_answered,
@@ -34,7 +35,7 @@ from .talk import (
     requests_of,
     spoken,
 )
-from .todos import Todos, is_todo_tool, todos_of
+from .todos import Todos, is_todo_tool, todos_of, without_old_boxes
 from .trail import edits_of, trail
 
 # Where the task stands: the newest request, what was done for it, what failed, is open and comes next: by outcomes.
@@ -50,11 +51,9 @@ MOST_TOOLS = 4
 """Further tools whose calls are counted."""
 MOST_LAST = 3
 """Newest calls that are told with what came of them."""
-MAX_ASKED = 400
+MAX_ASKED = 700
 """Characters of the newest request."""
 MAX_ANSWER = 80
-LEFT_PLAN = 3
-"""After so many requests a plan file that nobody touched is not what comes next."""
 WENT_ON = 4
 """An error in so many of the newest calls is being worked on; an earlier one was left behind."""
 
@@ -106,7 +105,8 @@ def _asked(asked: Said, items: Sequence[Item], calls: Sequence[Call], mask: Mask
         said = f"message {go_ahead.message}: {one_line(go_ahead.text, MAX_ANSWER)}{about}"
         then = f"message {row}: {one_line(words, MAX_ANSWER)}; before it, {said}" if row > go_ahead.message else said
         return f"{then}; before it, message {asked.message}: {one_line(asked.text, MAX_ASKED)}"
-    then = f"; then message {row}: {one_line(words, MAX_ANSWER)}" if row > asked.message else ""
+    goes_on = go_ahead is not None and any(call.place[0] >= row for call in calls)  # it was heard: the request goes on
+    then = f"; then message {row}: {one_line(words, MAX_ANSWER)}" if row > asked.message and not goes_on else ""
     return f"message {asked.message}: {one_line(asked.text, MAX_ASKED)}{then}"
 
 
@@ -121,7 +121,7 @@ def _open(
     yield from (_error(one, calls[number]) for number, one in failing[-MOST_OPEN:])
     yield from (f"question to the user: {text}" for text in open_questions(items, mask)[-2:])
     if todos.total > todos.done:
-        old = "" if todos.message >= asked.message else ": before the newest request"
+        old = "" if todos.message >= asked.message else BEFORE_IT
         left = todos.total - todos.done
         yield f"{left} of {counted(todos.total, 'todo')}{LISTED}{todos.message}{old})"
     if files := uncommitted(calls, mask):
@@ -142,7 +142,7 @@ def _done(calls: Sequence[Call], errors: Sequence[ErrorMet], commits: Sequence[s
     if told := [f"{tool or 'a tool'} {counted(times, 'time')}" for tool, times in good.most_common(MOST_TOOLS)]:
         more = sum(good.values()) - sum(times for _, times in good.most_common(MOST_TOOLS))
         yield ", ".join([*told, *([f"{counted(more, 'other call')}"] if more else [])])
-    yield from _failures(calls)
+    yield from _failures(calls, errors)
     yield from (f"{'last' if newest else 'earlier'}, {one}" for newest, one in newest_calls(calls, mask, MOST_LAST))
     changed = trail(calls).files
     files = [one for one in changed if not one.path.endswith("/")]
@@ -155,13 +155,14 @@ def _done(calls: Sequence[Call], errors: Sequence[ErrorMet], commits: Sequence[s
     yield from (ran(one) for one in still_standing(runs_of(calls, mask), errors))
 
 
-def _failures(calls: Sequence[Call]) -> Iterator[str]:
-    """How many calls failed, and how many the host did not make because of them."""
+def _failures(calls: Sequence[Call], errors: Sequence[ErrorMet]) -> Iterator[str]:
+    """How many calls failed, and how many the host did not make because of them; and whether anything of it is open."""
     unmade = sum(map(was_not_made, calls))
     failed = sum(1 for call in calls if met_error(call) and not was_not_made(call))
     if failed:
         beside = f"; {unmade} more {'was' if unmade == 1 else 'were'} not made by the host" if unmade else ""
-        yield f"{counted(failed, 'call')} failed{beside}"
+        still = "" if any(not one.resolution for one in errors) else "; nothing of it is open"
+        yield f"{counted(failed, 'call')} failed{beside}{still}"
 
 
 def short_names(files: Sequence[ChangedFile]) -> list[str]:
@@ -187,7 +188,8 @@ def ran(one: Ran) -> str:
     edits = [f"edits of {counted(one.edited_since, 'file')}"] if one.edited_since else []
     edits += [f"{counted(one.shell_since, 'command')} that changed files"] if one.shell_since else []
     since = f"before later {' and '.join(edits)}" if edits else ""
-    at = ", ".join(filter(None, (f"message {one.message}" if one.message else "", since)))
+    hook = f"a hook checked again in message {one.hook}" if one.hook else ""
+    at = ", ".join(filter(None, (f"message {one.message}" if one.message else "", hook, since)))
     when = f" ({at})" if at else ""
     return f"`{command}` {verdict}{when}" + (f": {one.line}" if one.line else "")
 
@@ -289,12 +291,12 @@ def harvest(
     """
     calls = calls_of(items)
     made = trail(calls)
-    todos = todos_of(calls, mask)
+    here = [item for item in items if item.id not in gone] if gone else items
+    todos = without_old_boxes(todos_of(calls, mask), requests_of(here, mask))
     orders = orders_of(items, mask)
     errors = errors_met(calls, mask, [item.position[0] for item, _ in spoken(items, "user")])
     artifacts = artifacts_of(items, calls, mask)
     decided, outdated = _decided(items, calls, mask)
-    here = [item for item in items if item.id not in gone] if gone else items
     return AnchoredSummary(
         session=session,
         standing_orders=orders.standing,
@@ -305,13 +307,13 @@ def harvest(
         decisions_made=decided,
         outdated_decisions=outdated,
         technical_context=tuple(_context(made.unnamed, project)),
-        todos=todos.open[: len(todos.open) - todos.boxes] if _is_left(todos, here, mask) else todos.open,
+        todos=todos.open,
         todos_done=todos.done,
         todos_total=todos.total,
         last_said=_last_said(here, calls, mask),
         errors_encountered=(*(one for _, one in errors), *_pasted(here, errors, mask)),
         key_artifacts=artifacts,
-        files_read=len({call.action.target for call in _good(calls, "read")} - {""}),
+        files_read=len({path for call in _good(calls, "read") if (path := call.action.target) and "://" not in path}),
         commands_run=sum(1 for call in calls if call.action.verb == "run"),
         searches=sum(1 for call in calls if call.action.verb == "search" and not _LISTS.match(call.tool)),
     )
@@ -332,7 +334,8 @@ def _decided(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> tuple[
     left."""
     heard_at = [item.position[0] for item, _ in spoken(items, "user")]
     answers = answers_of(items, calls, mask)
-    old = [one for row, one in answers if _is_written_over(row, calls, heard_at)]
+    commits = [call.place[0] for call in calls if call.action.verb == "run" and MADE_COMMIT.search(call.text)]
+    old = [one for row, one in answers if is_spent(row, items, commits) or _is_written_over(row, calls, heard_at)]
     stand = [pair for pair in answers if pair[1] not in old]
     both = sorted([*decisions_of(items, mask), *stand], key=lambda pair: pair[0])
     found = rejected(both, items, mask)
@@ -385,11 +388,6 @@ def _last_said(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> str:
         words = one_line(newest.text, MAX_ANSWER * 2)
         return f"{since}, a thought: {words}" if since else f"a thought: {words}"
     return said if said.endswith(BEFORE) else (f"{since}: " if since else "") + said
-
-
-def _is_left(todos: Todos, items: Sequence[Item], mask: Mask) -> bool:
-    """Whether so many requests came since a plan was touched that its open boxes are only counted."""
-    return sum(one.message > todos.message for one in requests_of(items, mask)) >= LEFT_PLAN
 
 
 def _good(calls: Sequence[Call], verb: str) -> list[Call]:

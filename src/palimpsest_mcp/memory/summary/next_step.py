@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from ...models.items import Item
 from ...models.summaries import ErrorMet, Said, Todo
 from ...models.text import counted
 from ...text.stem import stem
-from .calls import Call, is_act, is_check, name_words, strings
-from .errors_met import EDITS, finds, found_nothing, is_look, is_stopped, programs
+from .calls import Call, is_act, is_check, strings
+from .errors_met import EDITS, checked_by_hook, finds, found_nothing, is_look, is_stopped, programs, viewless
 from .facts import call_line, is_thought, named_call, since_said
 from .talk import (
     Mask,
@@ -19,6 +19,7 @@ from .talk import (
     asks,
     ended_in,
     ends_of_turns,
+    gives_data,
     go_ahead_of,
     has_last_word,
     heard,
@@ -35,28 +36,22 @@ from .talk import (
     spoken,
 )
 from .todos import Todos, is_todo_tool
-from .trail import changed_paths, changes_by_shell
+from .trail import changed_paths, changes_by_shell, trail
 
 MAX_WORDS = 120
 """Characters of an answer, an error or a step that the next step quotes."""
 MAX_CALL = 260
 MAX_SAID = 120
-MAX_STEPS = 200
-MOST_PARTS = 2
-"""Parts of a request that it names."""
+MAX_STEPS = 400
 MOST_NAMES = 4
 """Files that one line names."""
 _UNSAVED = re.compile(r"^(?:Changes not staged for commit|Changes to be committed|Untracked files):", re.MULTILINE)
 _COMMIT = re.compile(r"^git commit$")
 _NOTHING = re.compile(r"\bnothing (?:added )?to commit\b|\bno changes added to commit\b")
+_PROSE = re.compile(r"\.(?:md|txt|rst)$", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]{3,}")
-_STEP_SHARE = 0.6
-"""Of the words of a step of a plan: with so many in what was done since, it is taken as done."""
-_SEEN_SHARE = 1 / 3
-"""Of the words of a part of a request: with fewer in calls, it is not seen done."""
 _DONE_SHARE = 2 / 3
 """Of a todo's words, so many stand in a call that did it."""
-_CLAUSE = re.compile(r"(?:[,;]|\.(?=\s)|\n|\b(?:and|then|und|dann|et|puis|y|luego)\b)+", re.IGNORECASE)
 EDITED = " edited "
 """Stands in the line that names files which are not committed."""
 STARTED = "started and not closed: "
@@ -68,10 +63,10 @@ _TRACKERS = re.compile(r"^(?:bd|br|beads|linear|jira|gh issue) (?:update|start|c
 COMMITTED = "since the last commit"
 LISTED = " (list changed last in message "
 """Stands in the line that counts the todos of a list that are open."""
+BEFORE_IT = ": before the newest request"
+"""Stands behind it where a request came since."""
 MAX_SHOWN = 400
 """Characters of a result in which a todo's words are looked for."""
-MAX_CLAUSES = 160
-"""A longer request is a description, of which code cannot tell what is to be done."""
 
 
 def next_step(
@@ -92,6 +87,7 @@ def next_step(
     if ended := ended_in(items):
         return f"nothing: the user ended the conversation in message {ended}"
     todo = _todo(todos, calls) if todos else ""
+    todo += _since_list(todos, calls, mask) if todos and todo else ""
     asked = requests_of(items, mask)[-1].message
     if is_unanswered(items):
         newest = list(spoken(items, "user"))[-1][0].position[0] + 1
@@ -100,8 +96,7 @@ def next_step(
             said = one_line(replies[-1].text, MAX_WORDS)
             return f"act on the user's answer in message {newest}: {said}"
         if not (todo or failing) or asked == newest:
-            act = "answer the question in" if asks(requests_of(items, mask)[-1].text) else "do what is asked in"
-            return f"{act} message {asked}; nothing was answered yet"
+            return f"do what is asked in message {asked}; nothing was answered yet"
     if questions := open_questions(items, mask):
         return f"wait for the user's answer to: {questions[-1]}"
     if words := announced(items, mask):
@@ -147,7 +142,13 @@ def _work(
             otherwise = " and ask before it is tried otherwise" if is_act(call) else ", or do it otherwise"
             yield f"tell the user what came of {named_call(call, mask)}{otherwise}: {why}"
         else:
-            yield f"settle what failed last, in message {call.place[0] + 1}: {one_line(one.where, MAX_WORDS)}: {why}"
+            failed = f"in message {call.place[0] + 1}: {one_line(one.where, MAX_WORDS)}: {why}"
+            changed = call.action.verb == "run" and any(map(_is_edit, calls[number + 1 :]))
+            yield (
+                f"run again what failed {failed}; files were changed since"
+                if changed
+                else f"settle what failed last, {failed}"
+            )
         return
     if last is not None and _is_check(last) and finds(last):
         yield f"mend what the last check shows: {call_line(last, mask)}"
@@ -161,17 +162,16 @@ def _work(
         return
     elif todos is not None and todos.total and not todos.open and (said is None or said.message <= todos.message):
         ticked = f"of {counted(todos.total, 'todo')} none is open (message {todos.message})"
-        yield f"report to the user, to {goal}: {ticked}"
+        yield f"report to the user on {goal}: {ticked}"
     else:
-        yield _go_on(goal, said, since, mask) + _not_seen(items, calls, own, since, asked, said, mask)
+        yield _go_on(goal, said, since, mask) + _of_plan(items, own, said, mask)
     yield from _settle(own, errors, calls, since, mask)
 
 
 def _go_on(goal: str, said: Said | None, since: Sequence[Call], mask: Mask) -> str:
     """The request that is worked on, with the agent's newest words, which calls may have done since, and the newest
     call with what came of it."""
-    answer = ", and answer it" if since and goal.startswith(("the question", "the request")) else ""
-    words = f"go on with {goal}{answer}"
+    words = f"go on with {goal}"
     if said is not None:
         verb = "thought" if said.is_thought else "said"
         after = since_said(said.message, since)
@@ -183,35 +183,26 @@ def _go_on(goal: str, said: Said | None, since: Sequence[Call], mask: Mask) -> s
     return words
 
 
-def _not_seen(
-    items: Sequence[Item],
-    calls: Sequence[Call],
-    own: Sequence[Call],
-    since: Sequence[Call],
-    asked: int,
-    said: Said | None,
-    mask: Mask,
-) -> str:
-    """Parts of the request, else steps of the agent's plan, that no call shows by its words; the whole plan where words
-    of most steps are not seen; empty where a check went well after the last edit."""
-    text = next((text for item, text in spoken(items, "user") if item.position[0] + 1 == asked), "")
-    left = [one_line(mask(part), MAX_WORDS) for part in unseen_parts(text, since)]
-    if left:
-        more = f" and {len(left) - MOST_PARTS} more" if len(left) > MOST_PARTS else ""
-        return f"; of the request no call shows yet: {'; '.join(left[:MOST_PARTS])}{more}"
+def _of_plan(items: Sequence[Item], own: Sequence[Call], said: Said | None, mask: Mask) -> str:
+    """The plan that the agent works by: of its steps those that name files of which one was not changed since; else the
+    whole of it, since which of its steps are done no words tell. Empty where a check went well after the last edit."""
     plan = plan_of(items)
     if plan is None or _is_checked(own):
         return ""
     row, steps = plan[0].position[0] + 1, [step.replace("**", "").rstrip(": ") for step in plan_steps(plan[1])]
-    left = _left_of(plan[0], steps, own)
-    if 2 * len(left) > len(steps):  # words of most are not seen, so they tell nothing
-        words = one_line(mask("; ".join(steps)), MAX_STEPS)
-        return "" if said is not None and said.message == row else f"; its plan in message {row}: {words}"
-    return (
-        f"; of its plan in message {row} no call shows yet: {one_line(mask('; '.join(left)), MAX_STEPS)}"
-        if left
-        else ""
-    )
+    since = [call for call in own if call.place >= plan[0].position and call.answered and not call.failed]
+    changed = {posixpath.basename(one.path) for one in trail(since).files}
+    named = [(step, set(_FILE.findall(step))) for step in steps]
+    if left := [step for step, files in named if files - changed]:
+        return f"; steps of its plan in message {row} that name files not changed since: {_listed(left, mask)}"
+    is_said = said is not None and said.message == row and said.is_thought == (plan[0].kind == "thinking")
+    if is_said or all(files for _, files in named):
+        return ""
+    return f"; its plan in message {row}, of which some may be done: {_listed(steps, mask)}"
+
+
+def _listed(steps: Sequence[str], mask: Mask) -> str:
+    return one_line(mask("; ".join(steps)), MAX_STEPS)
 
 
 def _is_checked(own: Sequence[Call]) -> bool:
@@ -221,41 +212,24 @@ def _is_checked(own: Sequence[Call]) -> bool:
     return bool(checks and edits and checks[-1] > edits[-1])
 
 
-def _left_of(plan: Item, steps: Sequence[str], calls: Sequence[Call]) -> list[str]:
-    """Steps of a plan that no change or command since shows by its words; of one that names files, by those."""
-    since = [call for call in calls if call.place >= plan.position and call.answered and not call.failed]
-    done = [call for call in since if call.action.verb in (*EDITS, "run") and not is_look(call)]
-    said = frozenset[str]().union(*(_stems(" ".join(strings(call.args))) for call in done))
-    changed = {posixpath.basename(path) for path in changed_paths(since)}
-    return [step for step in steps if not _is_seen(step, said, changed)]
-
-
-def _is_seen(step: str, said: frozenset[str], changed: Collection[str]) -> bool:
-    named = set(_FILE.findall(step))
-    words = _stems(step)
-    return len(words & said) >= len(words) * _STEP_SHARE and (not named or bool(named & set(changed)))
-
-
 def _goal(items: Sequence[Item], calls: Sequence[Call], asked: int, mask: Mask) -> str:
     """What the work is for: the newest request, with what the user answered since."""
     text = next((text for item, text in spoken(items, "user") if item.position[0] + 1 == asked), "")
-    goal = f"the {'question' if asks(text) else 'request'} in message {asked}"
+    goal = f"what is asked in message {asked}"
     said = [one for one in heard(items, calls, mask) if one[0] > asked]
     if not said:
         return goal
     row, words, _ = said[-1]
     go_ahead = go_ahead_of(items, mask)
-    if go_ahead is not None and go_ahead.message == row and only_resumes(go_ahead):
+    if gives_data(items, row) or (go_ahead is not None and go_ahead.message == row and only_resumes(go_ahead)):
         return goal
-    about = (
-        f", said to: {go_ahead.about}" if go_ahead is not None and go_ahead.message == row and go_ahead.about else ""
-    )
+    about = go_ahead is not None and go_ahead.message == row and bool(go_ahead.about)
     proposed = max((one for one in ends_of_turns(items) if asked < one < row), default=0)
     if (
         about and proposed and asks(text) and is_invited(items, row)
     ):  # the question itself was answered by what was proposed
         goal = f"what message {proposed} proposes"
-    return f"{goal}, as message {row} says ({one_line(words, MAX_WORDS)}{about})"
+    return f"{goal}, as message {row} says ({one_line(words, MAX_WORDS)})"
 
 
 def _settle(
@@ -268,9 +242,12 @@ def _settle(
     """What changed files still need: a check, where the session made any, a commit that failed before, and where the
     session committed earlier work, another one."""
     checks = [place for place, call in enumerate(own) if _is_check(call) and call.answered]
-    edits = [place for place, call in enumerate(own) if _is_edit(call) and call in since]
-    if checks and edits and edits[-1] > checks[-1]:
-        yield f"check what was changed since the last check (message {own[checks[-1]].place[0] + 1})"
+    hooks = [place for place, call in enumerate(own) if checked_by_hook(call)]
+    edits = [place for place, call in enumerate(own) if _is_edit(call) and call in since and not _is_prose(call)]
+    if checks and edits and edits[-1] > max((*checks, *hooks)):
+        last = own[checks[-1]]
+        shown = one_line(mask(viewless(last)), MAX_WORDS).replace("`", "'")
+        yield f"run `{shown}` again, which ran last in message {last.place[0] + 1}: files were changed since"
     refused = [calls[number] for number, _ in errors if any(map(_COMMIT.match, programs(calls[number].action.target)))]
     if refused:
         yield f"commit, which failed in message {refused[-1].place[0] + 1}"
@@ -283,6 +260,11 @@ def _settle(
 def _is_check(call: Call) -> bool:
     """Whether a call checked something: not where a person stopped it."""
     return call.action.verb == "run" and is_check(call.action.target) and not is_stopped(call)
+
+
+def _is_prose(call: Call) -> bool:
+    """Whether an editing tool changed a text, which no check reads."""
+    return call.action.verb in EDITS and _PROSE.search(call.action.target) is not None
 
 
 def _is_edit(call: Call) -> bool:
@@ -299,6 +281,16 @@ def _todo(todos: Todos, calls: Sequence[Call]) -> str:
         else:
             return f"{'go on with' if one.in_progress else 'begin'}: {one.text}{ticks}"
     return f"report to the user: the last open todo is done{ticks}" if ticks else ""
+
+
+def _since_list(todos: Todos, calls: Sequence[Call], mask: Mask) -> str:
+    """Which files were changed after a list was: what it says is next may be done."""
+    paths = changed_paths([call for call in calls if call.place[0] >= todos.message]) if todos.open else []
+    if not paths:
+        return ""
+    more = f" and {len(paths) - MOST_NAMES} more" if len(paths) > MOST_NAMES else ""
+    names = ", ".join(mask(posixpath.basename(path)) for path in paths[-MOST_NAMES:])
+    return f" (changed since the list, of message {todos.message}: {names}{more})"
 
 
 def _did(one: Todo, calls: Sequence[Call]) -> int:
@@ -319,20 +311,6 @@ def _did(one: Todo, calls: Sequence[Call]) -> int:
 
 def _stems(text: str) -> frozenset[str]:
     return frozenset(map(stem, map(str.lower, _WORD.findall(text))))
-
-
-def unseen_parts(text: str, calls: Sequence[Call]) -> list[str]:
-    """Parts at the end of a short request, by its clauses, that no call which went well shows by its words; empty
-    where calls show none of those before, since then words tell nothing."""
-    parts = _CLAUSE.split(text) if len(text) < MAX_CLAUSES else []
-    parts = [part.strip() for part in parts if len(_WORD.findall(part)) > 1 and not part.rstrip().endswith(("?", "？"))]
-    good = [call for call in calls if call.answered and not call.failed]
-    said = frozenset[str]().union(
-        *(_stems(" ".join([*strings(call.args), *(name_words(call.tool) if is_act(call) else ())])) for call in good)
-    )
-    shares = [(part, len(words & said) / len(words)) for part in parts if (words := _stems(part))]
-    seen = max((at for at, (_, share) in enumerate(shares) if share >= 0.5), default=len(shares))
-    return [part for part, share in shares[seen + 1 :] if share < _SEEN_SHARE]
 
 
 def uncommitted(calls: Sequence[Call], mask: Mask) -> str:

@@ -20,7 +20,7 @@ from ...models.text import late
 from ...text.languages import word_lists
 from ...text.stem import stem
 from .merge import fold_text
-from .talk import Mask, ends_of, is_said, one_line, spoken, wants_data
+from .talk import Mask, answers_to_questions, ends_of, is_said, one_line, spoken, wants_data
 
 MAX_ORDER = 400
 """Characters; a longer sentence is pasted, or says several things. Never cut: an exception may stand at its end."""
@@ -49,6 +49,7 @@ def _any(cues: Iterable[str]) -> re.Pattern[str]:
 
 
 _ORDER, _CALM, _NO, _LIFT, _CHANGE = (_any(_cues(kind)) for kind in ("order", "calm", "no", "lift", "change"))
+_CHOOSES = _any(_cues("chooses"))
 _BEGINS = late(
     rf"(?:^|[.!?,;:\u2013\u2014-]\s+|\(\s*|(?<!\w)(?:{'|'.join(_DATA['joins'])})\s+)(?:{'|'.join(_cues('begins'))})(?!\w)",
     re.IGNORECASE,
@@ -136,12 +137,13 @@ def orders_of(items: Sequence[Item], mask: Mask) -> Orders:
         mask: masks secrets; it sees whole messages.
     """
     found: list[StandingOrder] = []
-    asked = _asked_before(items)
+    asked, invited = _asked_before(items), answers_to_questions(items)
     for item, text in spoken(items, "user"):
         ends = ends_of(text)
         if any(_may_be_order(_read(one)) for one in _statements(ends)):
             before = asked.get(item.id, "")
             told = (one for one in _statements(mask(ends)) if not (before and _is_answer(one, before)))
+            told = told if item.id not in invited else (one for one in told if not _only_chooses(one))
             found += (StandingOrder(text=one, message=item.position[0] + 1) for one in told)
     return settled(found)
 
@@ -164,6 +166,11 @@ def _is_answer(text: str, before: str) -> bool:
     """Whether a sentence only says that there is none of what was asked for, which orders nothing."""
     none = _NONE_OF.match(text)
     return none is not None and not _ORDER.search(text) and bool(_words(none[1]) & _words(before))
+
+
+def _only_chooses(text: str) -> bool:
+    """Whether a sentence is an order by nothing but a wish: in an answer it chooses among what the agent offered."""
+    return _CHOOSES.search(text) is not None and not _is_told(_CHOOSES.sub(" ~ ", text))
 
 
 def settled(orders: Iterable[StandingOrder]) -> Orders:

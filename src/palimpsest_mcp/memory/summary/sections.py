@@ -328,15 +328,20 @@ _ANCHORS = (
         Part(
             "decisions_made",
             _DECISIONS,
-            "None detected in what user and agent said.",
-            former="No decisions were stated.",
+            "No statement was recognised as a decision.",
+            former="No decisions were stated.\nNone detected in what user and agent said.",
         ),
         headings=("decisions",),
         aliases=("decision",),
     ),
     Anchor(
         "Technical Context",
-        Part("technical_context", TEXTS, "No technical context was stated."),
+        Part(
+            "technical_context",
+            TEXTS,
+            "Nobody stated anything for this section; code does not look for it.",
+            former="No technical context was stated.",
+        ),
         aliases=("context", "technical"),
     ),
     Anchor(
@@ -380,7 +385,10 @@ _ANCHORS = (
     Anchor(
         "Key Artifacts",
         Part(
-            "key_artifacts", TEXTS, "No commit, link or made file was detected.", former="No key artifacts were stated."
+            "key_artifacts",
+            TEXTS,
+            "No commit, link or file that a command made was detected.",
+            former="No key artifacts were stated.\nNo commit, link or made file was detected.",
         ),
         aliases=("artifacts",),
     ),

@@ -229,6 +229,8 @@ class _Shell:
         self._folders: dict[int, str] = {0: ""}
         """By depth of parentheses; a path that nobody can know is `?`."""
         self._loops: dict[str, tuple[Word, ...]] = {}
+        self._chooses = False
+        """Whether a loop looks at each of its words first: which files of a pattern it takes nobody can tell."""
         self._named: list[Effect] = []
         self._unnamed = 0
 
@@ -252,6 +254,10 @@ class _Shell:
         name, rest = posixpath.basename(words[0].text), words[1:]
         if name == "for" and len(rest) > 2 and rest[1].text == "in":
             self._loops[rest[0].text] = tuple(rest[2 : 2 + _MAX_LOOP])
+        elif name in ("[", "[[", "test", "case", "grep"):
+            self._chooses = bool(self._loops)
+        elif name == "done":
+            self._chooses = False
         elif name in ("cd", "pushd"):
             self._move(rest, command.depth)
         elif action := _ACTIONS.get(name):
@@ -285,7 +291,8 @@ class _Shell:
         for word in words:
             found = _VARIABLE.fullmatch(word.text) if word.expands else None
             loop = self._loops.get(found[1] or found[2]) if found else None
-            yield from loop or (word,)
+            unsure = self._chooses and any(one.glob for one in loop or ())
+            yield from (loop if loop and not unsure else (word,))
 
 
 Found = Iterator[tuple[Verb, Sequence[Word], str]]

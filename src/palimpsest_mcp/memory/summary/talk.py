@@ -30,7 +30,11 @@ SPARED = 40
 SHORT = 300
 MAX_MASKED = 40_000
 """Characters of one text that are masked to quote from it: of a longer one, both ends in whole lines."""
+MAX_ASIDE = 80
+"""Characters of a bracket that stays whole where a text is cut off in it: "(except …" must say what."""
 _SPACE = re.compile(r"\s+")
+_DRAWN = re.compile(r"[│├└┌┐┘┤┬┴┼─]+(?=\s)")
+"""What draws a tree of folders, or a table."""
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 
 
@@ -44,11 +48,27 @@ def ends_of(text: str) -> str:
 
 def one_line(text: str, limit: int) -> str:
     """One line of at most `limit` characters, cut between words and marked; the short end of a short text stays."""
-    line = _SPACE.sub(" ", tidy(text)).strip()
+    line = _SPACE.sub(" ", tidy(text if text.isascii() else _DRAWN.sub(" ", text))).strip()
     if len(line) <= limit or (len(line) <= limit + SPARED and len(line) < SHORT):
         return line
     end = line.rfind(" ", limit // 2, limit - len(CUT) + 1)
-    return line[: end if end > 0 else limit - len(CUT)].rstrip() + CUT
+    end = end if end > 0 else limit - len(CUT)
+    opens = line.rfind("(", 0, end)
+    closes = line.find(")", opens) + 1
+    if line.find(")", max(opens, 0), end) < 0 <= opens and end < closes <= opens + MAX_ASIDE:
+        end = closes
+    return line[:end].rstrip() + CUT
+
+
+def with_end(text: str, limit: int) -> str:
+    """One line of at most `limit` characters: how a text begins and its last sentence, where what is wanted may stand
+    behind what was pasted."""
+    whole = one_line(text, limit)
+    last = one_line((sentences(text) or [""])[-1], limit)
+    room = limit - len(last) - 1
+    if not whole.endswith(CUT) or last.endswith(CUT) or room < limit // 2:
+        return whole
+    return f"{one_line(text, room)} {last}"
 
 
 def paragraph(text: str, limit: int) -> str:
@@ -89,6 +109,9 @@ _ENDS = late(rf"(?:(?:ok(?:ay)?|alright|great|perfect|no)?[,.! ]*(?:many )?(?:{_
 _GOES_ON = "|".join(words for table in _FEEDBACK for words in table.get("resumes", ()))
 _RESUMES = late(rf"(?:(?:ok(?:ay)?|please|yes)[,.! ]*)?(?:{_GOES_ON})(?:[,.! ]*please)?[.!。！ ]*", re.IGNORECASE)
 """A whole message that only has the agent go on."""
+_BARE = "|".join(words for table in _FEEDBACK for words in table.get("bare", ()))
+_ONLY_AGREES = late(rf"(?:(?:{_BARE})[,.!。！ ]*)+", re.IGNORECASE)
+"""A whole message that only agrees."""
 _MARK = re.compile(r"[#*<\[]{1,9} ?(?:stop|end|done|exit|quit)(?: of conversation)? ?[#*>\]]{1,9}\s*$", re.IGNORECASE)
 """A mark that a program set at the end of its last message."""
 MAX_END = 200
@@ -203,6 +226,8 @@ _STEPS = late(r"^[ \t]*(\d{1,2})[.)]\s+(\S.*)$", re.MULTILINE)
 MAX_ABOUT = 100
 MAX_ANSWERED = 140
 """Characters of an answer that is a decision, and of what it answers."""
+MAX_DATA = 300
+"""Characters of a message that only gives what the agent asked for."""
 MAX_REACTION = 160
 MAX_OVERTURNED = 120
 """Characters of a statement that the user overturned."""
@@ -213,7 +238,11 @@ MAX_TERMS = 700
 _AMOUNT = re.compile(r"[$€£¥]\s?\d|\b\d[\d.,]*\s?(?:usd|eur|gbp|dollars?|euros?|[$€£])(?!\w)", re.IGNORECASE)
 _TELLING = 4
 """Letters of a word that says what it is about."""
+MOST_QUESTIONS = 3
+"""Questions of one message that an answer is told with where it may be to any of them."""
 _LATE = 1_500
+_LAST_WORDS = 2
+"""Sentences at the end of a message without a question that may ask for something."""
 _LAST_SENTENCES = 8
 """At the end of a message, where a question stands that the next message answers."""
 
@@ -249,6 +278,36 @@ def answers_of(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> tupl
     return tuple(sorted(found, key=lambda pair: pair[0]))
 
 
+def is_spent(answer_row: int, items: Sequence[Item], commits: Sequence[int]) -> bool:
+    """Whether an answer of the user only agreed to what was asked then, and the user asked for something else since:
+    what it was to is done, or was left. One with a few words more is, where what was done for it was committed.
+
+    Args:
+        commits: rows of the commits that went through.
+    """
+    text = next((text for item, text in spoken(items, "user") if item.position[0] == answer_row), "").strip()
+    later = [item.position[0] for item, text in spoken(items, "user") if item.position[0] > answer_row and _tells(text)]
+    if not later:
+        return False
+    is_short = _AGREES.match(text) is not None and len(_WORD.findall(text)) <= _FEW_WORDS
+    return _ONLY_AGREES.fullmatch(text) is not None or (
+        is_short and any(answer_row < row < later[-1] for row in commits)
+    )
+
+
+def answers_to_questions(items: Sequence[Item]) -> frozenset[str]:
+    """Ids of messages of the user that come right after one of the agent that asks something, or asks to be told."""
+    found: list[str] = []
+    before = ""
+    for item in items:
+        if is_said(item, "assistant"):
+            before = content_text(item.content)
+        elif is_said(item, "user"):
+            found += [item.id] if _invites(before) else []
+            before = ""
+    return frozenset(found)
+
+
 def _chosen(calls: Sequence[Call], mask: Mask) -> Iterator[tuple[int, Decision]]:
     for call in calls:
         if not call.agent and _ASKING.search(call.tool) and call.answered and not call.failed:
@@ -272,14 +331,16 @@ def _decides(text: str, before: str) -> bool:
         return False
     if is_undone(text) or (WRONG.match(text) and not NOT_WRONG.match(text)):
         return _tells(text) and not _JUDGES.match(text)
-    if not _invites(before) or _WANTS.search(_newest_question(before)) or _goes_on(text):
+    if not _invites(before) or wants_data(before) or _goes_on(text):
         return False
     return _agrees(text, before) or not (_tells(text) or text.endswith(("?", "？")))
 
 
 def wants_data(text: str) -> bool:
-    """Whether the newest question of a message only asks for data."""
-    return _WANTS.search(_newest_question(text)) is not None
+    """Whether the newest question of a message only asks for data; of one without a question, how it ends."""
+    question = _newest_question(text)
+    asking = [question] if question else sentences(text)[-_LAST_WORDS:]
+    return any(_WANTS.search(part) for part in asking)
 
 
 def _newest_question(text: str) -> str:
@@ -329,7 +390,7 @@ def _answered(text: str, answer: str, message: int) -> str:
     """What of a message an answer is to: its question, with the sentence before it where it says little; of several the
     only one that shares words with the answer, else only that there are several: which one was meant no code can tell.
     Without one, what asks for a go-ahead, else how the message begins."""
-    parts = [_MARKS.sub("", part) for part in sentences(text)]
+    parts = [_MARKS.sub("", part) for part in sentences(_CODE.sub("", text))]
     parts = [part for part in parts if len(_WORD.findall(part)) > 1 or part.endswith(("?", "？"))] or parts
     backwards = range(len(parts) - 1, -1, -1)
     asked = [n for n in backwards if parts[n].endswith(("?", "？"))]
@@ -340,12 +401,20 @@ def _answered(text: str, answer: str, message: int) -> str:
         said = _telling(answer)
         sharing = [n for n in asked if said & _telling(parts[n])]
         if len(sharing) != 1:
-            return f"message {message}, which asks {len(asked)} questions"
+            return f"one of the questions of message {message}: {_both_ends([parts[n] for n in reversed(asked)])}"
         at = sharing[0]
     words = parts[at] if parts else ""
+    if at > 0 and words.startswith("(") and ")" in words:  # examples for the question before it
+        return one_line(f"{parts[at - 1]} {words[: words.index(')') + 1]}", 2 * MAX_ABOUT)
     if at > 0 and len(_WORD.findall(words)) < _FEW_WORDS and len(parts[at - 1]) + len(words) < MAX_ABOUT:
         words = f"{parts[at - 1]} {words}"
     return one_line(words, MAX_ABOUT)
+
+
+def _both_ends(questions: Sequence[str]) -> str:
+    """Questions of one message, as many as are read at once: the newest ones, each cut at its own end."""
+    quoted = [f"“{one_line(one, MAX_ABOUT)}”" for one in questions[-MOST_QUESTIONS:]]
+    return " ".join([*(["…"] if len(questions) > MOST_QUESTIONS else []), *quoted])
 
 
 def _telling(text: str) -> frozenset[str]:
@@ -354,8 +423,9 @@ def _telling(text: str) -> frozenset[str]:
 
 
 def is_undone(text: str) -> bool:
-    """Whether a message of the user takes back what was done before it."""
-    return len(text) <= MAX_REQUEST and _UNDOES.search(text) is not None
+    """Whether a message of the user takes back what was done before it: a short one anywhere, a long one at once."""
+    begins = text if len(text) <= MAX_REQUEST else next(iter(sentences(text)), "")
+    return len(begins) <= MAX_REQUEST and _UNDOES.search(begins) is not None
 
 
 MAX_REQUEST = 260
@@ -370,6 +440,7 @@ MOST_MUSINGS = 2
 KEPT = 40
 """Newest of each kind that are looked at."""
 _WORD = re.compile(r"\w+")
+_CODE = re.compile(r"^[ \t]*```.*?(?:^[ \t]*```[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _MARKS = re.compile(r"^(?:[-*+>#]+|\d+[.)])\s+")
 _EMPHASIS = re.compile(r"\*\*|__|^#+ ", re.MULTILINE)
 
@@ -410,7 +481,7 @@ def _data_given(items: Sequence[Item]) -> frozenset[str]:
             before = content_text(item.content)
         elif is_said(item, "user"):
             text = content_text(item.content)
-            if _WANTS.search(_newest_question(before)) and len(text) <= MAX_ANSWERED and not asks(text):
+            if wants_data(before) and len(text) <= MAX_DATA and not asks(text):
                 found.append(item.id)
             before = ""
     return frozenset(found)
@@ -465,22 +536,15 @@ def only_resumes(go_ahead: Said) -> bool:
 
 def not_answered(items: Sequence[Item], mask: Mask) -> str:
     """What of the user is still worked on: the newest request, or the go-ahead to what the agent asked after it, which
-    is all of it that is left; empty where the agent ended its turn. Whether a question was answered on the way no code
-    can tell: what the agent said first stands beside it."""
+    is all of it that is left; empty where the agent ended its turn."""
     if has_last_word(items) or ended_in(items):
         return ""
     asked, go_ahead = requests_of(items, mask)[-1], go_ahead_of(items, mask)
-    kind = "question" if asks(asked.text) else "request"
+    kind = "request"
     if go_ahead is not None and is_invited(items, go_ahead.message):
         asked, kind = go_ahead, "go-ahead"
     named = f"{kind} in message {asked.message}"
-    if is_unanswered(items):
-        return f"{named} is not answered yet"
-    first = next((pair for pair in spoken(items, "assistant") if pair[0].position[0] >= asked.message), None)
-    if kind != "question" or first is None:
-        return f"{named}: the agent has not ended its turn yet"
-    said = one_line(mask(ends_of(first[1])), MAX_REPLY)
-    return f"{named}: the agent said first, in message {first[0].position[0] + 1}: {said}; its turn has not ended yet"
+    return f"{named} is not answered yet" if is_unanswered(items) else f"{named}: the agent has not ended its turn yet"
 
 
 def is_invited(items: Sequence[Item], message: int) -> bool:
@@ -507,7 +571,10 @@ def reports_of(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> tupl
         told = sorted([*told, plan], key=lambda pair: pair[0].position)
     plain = [(item, _EMPHASIS.sub("", ends_of(text))) for item, text in told]
     answers = [*heard(items, calls, mask)]
-    quoted = _quoted(plain, mask, MAX_REPORT)
+    quoted = tuple(
+        msgspec.structs.replace(one, is_thought=item.kind == "thinking")
+        for one, (item, _) in zip(_quoted(plain, mask, MAX_REPORT), plain, strict=True)
+    )
     until = [*(one.message for one in quoted[1:]), len(items) + MAX_MASKED]
     with_work = (
         msgspec.structs.replace(one, announces=_announcement(text) or one.text) if item.id in before_calls else one
@@ -525,7 +592,7 @@ def heard(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> Iterator[
         if not call.agent and _ASKING.search(call.tool) and call.answered
         for _, answer in _CHOSEN.findall(ends_of(call.text))
     ]
-    for message, text in sorted(rows):
+    for message, text in sorted(rows, key=lambda pair: pair[0]):  # several texts of one message stay in order
         overturns = (WRONG.match(text) and not NOT_WRONG.match(text)) or is_undone(text)
         yield message, one_line(mask(ends_of(text)), MAX_REACTION), bool(overturns)
 
@@ -540,9 +607,9 @@ def _with_reaction(one: Said, reactions: Sequence[tuple[int, str, bool]], until:
 
 
 def plan_of(items: Sequence[Item]) -> tuple[Item, str] | None:
-    """The newest numbered list of steps that the agent works by: said while it worked on the newest request, or right
-    before a message that agrees to it."""
-    main = [item for item in items if not item.agent and item.kind != "thinking"]
+    """The newest numbered list of steps that the agent works by: said, or thought, while it worked on the newest
+    request, or said right before a message that agrees to it."""
+    main = [item for item in items if not item.agent]
     plan: tuple[Item, str] | None = None
     before = ""
     for item, after in pairwise([*main, None]):
@@ -553,6 +620,11 @@ def plan_of(items: Sequence[Item]) -> tuple[Item, str] | None:
             text = content_text(item.content)
             if _tells(text) and not (_NOTICE.match(text) or _agrees(text, before)):
                 plan = None
+        elif item.kind == "thinking":
+            words = _thought(item)
+            works = after is not None and (after.kind == "tool_call" or is_said(after, "assistant"))
+            if works and len(_NUMBERED_STEP.findall(words)) > 1 and not _lists_options(words):
+                plan = item, words
         elif is_said(item, "assistant"):
             before = content_text(item.content)
             works = after is not None and after.kind == "tool_call" and not _ASKING.search(after.tool_name)
@@ -612,6 +684,12 @@ def _exchanged(items: Sequence[Item]) -> list[Item]:
 def asks(text: str) -> bool:
     """Whether a message puts a question."""
     return any(part.endswith(("?", "？")) for part in sentences(text))
+
+
+def gives_data(items: Sequence[Item], message: int) -> bool:
+    """Whether a message of the user only gives what the agent asked for, such as a number."""
+    data = _data_given(items)
+    return any(item.id in data and item.position[0] + 1 == message for item in items)
 
 
 def newest_said(items: Sequence[Item], mask: Mask) -> Said | None:
@@ -702,4 +780,5 @@ def _quoted(said: Sequence[tuple[Item, str]], mask: Mask, limit: int) -> tuple[S
 
 def _each(said: Sequence[tuple[Item, str]], mask: Mask, limit: int) -> Iterator[Said]:
     for item, text in said:
-        yield Said(message=item.position[0] + 1, text=one_line(mask(ends_of(text)), limit))
+        quote = with_end if item.role == "user" else one_line
+        yield Said(message=item.position[0] + 1, text=quote(mask(ends_of(text)), limit))

@@ -6,13 +6,19 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
-from ...models.summaries import Todo
+from ...models.summaries import Said, Todo
 from .calls import Call
 from .talk import Mask, one_line
 from .trail import edits_of
 
 MAX_TODO = 160
+MOST_BOXES = 12
+"""Open boxes of plan files that are told one by one."""
 _BOX = re.compile(r"^[ \t]*(?:[-*+]|\d+[.)]) \[([ xX~/-])\] +(\S.*)$", re.MULTILINE)
+_SKIPPED = re.compile(
+    r"[*_~]{0,3}(?:skip(?:ped)?|cancell?ed|dropped|obsolete|won'?t do|not needed|n/a)\b", re.IGNORECASE
+)
+"""How a box begins that nobody is going to tick."""
 _LISTS = ("todos", "plan", "tasks", "items", "todo_list")
 _TEXTS = ("content", "step", "text", "title", "subject", "task", "description")
 _DONE = frozenset(("completed", "done", "complete", "finished", "cancelled", "canceled"))
@@ -34,6 +40,8 @@ class Todos(NamedTuple):
     """Which message changed a list last, from 1; 0: none did."""
     boxes: int = 0
     """How many of the open ones are boxes of plan files; they stand last."""
+    ticked: int = 0
+    """How many boxes of plan files are done."""
 
 
 def todos_of(calls: Sequence[Call], mask: Mask) -> Todos:
@@ -63,6 +71,23 @@ def todos_of(calls: Sequence[Call], mask: Mask) -> Todos:
         finished=tuple(one_line(mask(text), MAX_TODO) for text, state in states if state == "done"),
         message=message,
         boxes=sum(state != "done" for boxes in plans.values() for state in boxes.values()),
+        ticked=sum(state == "done" for boxes in plans.values() for state in boxes.values()),
+    )
+
+
+def without_old_boxes(todos: Todos, requests: Sequence[Said]) -> Todos:
+    """The todos, where a request came since they were touched without the open boxes of plan files: whether such a plan
+    still stands nobody can tell. What was ticked off stays ticked off. Of a long plan the open boxes are only counted:
+    what comes next is no list of fifty."""
+    if todos.boxes > MOST_BOXES and not (requests and requests[-1].message > todos.message):
+        return todos._replace(open=todos.open[: len(todos.open) - todos.boxes], boxes=0)
+    if not todos.boxes or not requests or requests[-1].message <= todos.message:
+        return todos
+    return todos._replace(
+        open=todos.open[: len(todos.open) - todos.boxes],
+        done=todos.done - todos.ticked,
+        total=todos.total - todos.ticked - todos.boxes,
+        boxes=0,
     )
 
 
@@ -138,4 +163,5 @@ def _edited(boxes: dict[str, str], old: dict[str, str], new: dict[str, str]) -> 
 
 def _boxes(text: str) -> Iterator[tuple[str, str]]:
     for mark, words in _BOX.findall(text):
-        yield words.strip(), "done" if mark in "xX" else "doing" if mark in "~/-" else "open"
+        if mark in "xX" or not _SKIPPED.match(words):
+            yield words.strip(), "done" if mark in "xX" else "doing" if mark in "~/-" else "open"

@@ -39,6 +39,8 @@ class Change(NamedTuple):
     folder: str = ""
     other: str = ""
     names: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    """Names that it takes out."""
 
 
 class Trail(NamedTuple):
@@ -77,6 +79,8 @@ def trail(calls: Sequence[Call]) -> Trail:
             if change.verb == "deleted":
                 _empty(joined_path(folder, path).rstrip("/"), changes)
             changes.setdefault((path, folder), []).append(change)
+            if change.verb == "moved" and (known_as := _of_path(joined_path(tidy(change.folder), into), changes)):
+                changes[known_as].append(Change(known_as[0], "written"))
             if change.verb == "deleted":
                 gone[joined_path(folder, path)] = path, folder
     files = (
@@ -113,6 +117,11 @@ def _appears(path: str, gone: dict[str, tuple[str, str]], changes: dict[tuple[st
         changes[key] = [one for one in changes[key] if one.verb != "deleted"]
         if not changes[key]:
             del changes[key]
+
+
+def _of_path(path: str, changes: Mapping[tuple[str, str], list[Change]]) -> tuple[str, str] | None:
+    """As what a file is known that was changed before."""
+    return next((key for key in changes if joined_path(key[1], key[0]) == path), None)
 
 
 def _is_in(path: str, folder: str) -> bool:
@@ -179,9 +188,11 @@ def _change(call: Call) -> Change:
         text = next((text for key in _WHOLE if (text := _word(call.args.get(key)))), "")
         return Change(path, verb, names=newly_defined("", text))
     names: dict[str, None] = {}
+    lost: dict[str, None] = {}
     for old, new in edits_of(call.args):
         names.update(dict.fromkeys(newly_defined(old, new)))
-    return Change(path, "edited", names=tuple(names))
+        lost.update(dict.fromkeys(newly_defined(new, old)))
+    return Change(path, "edited", names=tuple(names), lost=tuple(lost))
 
 
 def edits_of(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -219,9 +230,11 @@ def _settled(change: Change, known: set[str]) -> tuple[str, str]:
 
 
 def _steps(changes: Sequence[Change]) -> Iterator[Step]:
-    """Runs of one kind of change become one step with a count."""
+    """Runs of one kind of change become one step with a count; names that a later change took out are not told."""
     step: Step | None = None
-    for change in changes:
+    for at, change in enumerate(changes):
+        gone = {name for later in changes[at + 1 :] for name in later.lost}
+        change = change._replace(names=tuple(name for name in change.names if name not in gone))
         other = tidy(change.other)
         if step is not None and (step.verb, step.other) == (change.verb, other):
             names = tuple(dict.fromkeys((*step.names, *change.names)))
