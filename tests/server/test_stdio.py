@@ -161,6 +161,7 @@ def test_a_number_that_json_does_not_have_is_refused_on_the_wire(pipe: Pipe) -> 
     assert "error" in said.lower() and ("target" in said or "arse" in said)
 
 
+@pytest.mark.long
 def test_half_a_surrogate_pair_on_the_wire_is_answered(pipe: Pipe) -> None:
     """A client written in JavaScript sends what it cut as `\\ud83d`; the SDK's parser refuses it without an answer."""
     item = {"role": "user", "content": "cut here \ud83d", "id": "mine \udc80", "args": {"k\udc80": "\ud83d"}}
@@ -371,6 +372,7 @@ def test_what_ends_by_itself_ends_with_zero() -> None:
     assert run_interruptible(nothing) == 0
 
 
+@pytest.mark.long
 def test_listing_tools_opens_no_store(tmp_path: Path) -> None:
     exchange(tmp_path / "home", HELLO, message(2, "tools/list"))
     assert not (tmp_path / "home").exists()
