@@ -20,7 +20,7 @@ from palimpsest_mcp.text.specifics.registry import DefaultRegistry, UserClass
 
 # A test that names no number of its own takes the profile's; `make torture` asks for the long one, `.ci/run` for the
 # shortest.
-settings.register_profile("ci", max_examples=10, deadline=None)
+settings.register_profile("ci", max_examples=6, deadline=None)
 settings.register_profile("short", max_examples=40, deadline=None)
 settings.register_profile("torture", max_examples=2_000, deadline=None)
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "short")
@@ -61,7 +61,7 @@ def pytest_testnodedown(node: Any) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if left := terminalreporter.config.stash.get(_LEFT, 0):
-        why = "each is another case of what a test that ran here proves"
+        why = "another case of what a test here proves, or a dear proof of what a cheaper one shows"
         terminalreporter.write_line(f"{left} long tests left to `make test`, `make e2e`, `make torture`: {why}")
 
 

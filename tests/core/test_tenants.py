@@ -16,6 +16,7 @@ from palimpsest_mcp.errors import InvalidArgument, PalimpsestError
 from palimpsest_mcp.models.tools import TOOLS
 from palimpsest_mcp.server.server import build_server
 
+from ..conftest import first_of
 from .conftest import make_session
 
 pytestmark = pytest.mark.anyio
@@ -53,7 +54,7 @@ async def of_others(home: Path) -> dict[str, list[str]]:
     return names
 
 
-@pytest.mark.parametrize("caller", CALLERS)
+@pytest.mark.parametrize("caller", first_of(CALLERS))
 async def test_no_tool_answers_for_somebody_elses_session(tmp_path: Path, caller: str) -> None:
     home = tmp_path / "home"
     names = await of_others(home)
@@ -93,7 +94,7 @@ async def test_no_tool_answers_for_somebody_elses_session(tmp_path: Path, caller
             assert path.read_bytes() == data, "nothing was written into somebody else's session"
 
 
-@pytest.mark.parametrize("caller", CALLERS)
+@pytest.mark.parametrize("caller", first_of(CALLERS))
 async def test_no_method_of_the_library_answers_for_somebody_elses_session(tmp_path: Path, caller: str) -> None:
     home = tmp_path / "home"
     names = await of_others(home)
@@ -122,7 +123,7 @@ async def test_no_method_of_the_library_answers_for_somebody_elses_session(tmp_p
         assert CANARY not in repr(await p.verify()) and CANARY not in repr(await p.session_rows())
 
 
-@pytest.mark.parametrize("caller", CALLERS)
+@pytest.mark.parametrize("caller", first_of(CALLERS))
 async def test_what_concerns_the_whole_store_is_its_owners(tmp_path: Path, caller: str) -> None:
     home = tmp_path / "home"
     await of_others(home)

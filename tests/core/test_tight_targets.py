@@ -86,6 +86,7 @@ def failed_runs(results: int) -> Messages:
     return messages
 
 
+@pytest.mark.long
 async def test_where_digests_for_the_target_say_too_little_they_are_made_for_a_higher_one(p: Palimpsest) -> None:
     done = await p.compact_messages(imported(50), session_id="s", model="gpt-5", window_tokens=20_000)
     report = done.report

@@ -286,6 +286,7 @@ async def test_decisions_of_several_writers_behind_a_checkpoint_are_no_damage(tm
         assert report.ok, report.findings
 
 
+@pytest.mark.long
 async def test_items_that_thousands_of_events_name_are_no_damage_of_their_checkpoint(tmp_path: Path) -> None:
     """Looked up one by one they cost more than the ledger does, so that it is read whole instead."""
     home = tmp_path / "home"

@@ -27,7 +27,7 @@ from .conftest import SEED, Tell, bound
 
 pytestmark = [pytest.mark.crash, pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")]
 
-LEAST_CASES = 3 if PROFILE == "ci" else 5
+LEAST_CASES = 2 if PROFILE == "ci" else 5
 HOWS = ("EIO", "ENOSPC", "EMFILE", "ENOLCK", "EINTR", "kill")
 SCRIPT = Path(__file__).with_name("day.py")
 CODES = {

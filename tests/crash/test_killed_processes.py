@@ -30,6 +30,8 @@ LIKE_ONE_LIST = "eight writers, own lists"
 ONCE = ("rewrite", "migrate", "repair", "purge", "pack", "backup", "import")
 """These get a new store each time."""
 KINDS = WRITERS + ONCE
+FIRST = ("passes", "eight writers, one list", "server", "purge", "import")
+"""A writer alone, eight at once, one behind a pipe; what takes away, what brings in."""
 FOR_A_MINUTE = ("eight writers for a minute, one list", "eight writers for a minute, own lists")
 LEAST_ROUNDS = 1 if PROFILE == "ci" else 2
 """The second goes on in what the first has left, but for those that get a new store; `make torture` goes on to its
@@ -57,7 +59,13 @@ def killer(tmp_path_factory: pytest.TempPathFactory) -> Generator[Callable[[str]
     reads.close()
 
 
-@pytest.mark.parametrize("kind", first_of((*KINDS, LIKE_ONE_LIST, *(FOR_A_MINUTE if LONG else ())), kept=len(KINDS)))
+@pytest.mark.parametrize(
+    "kind",
+    first_of(
+        dict.fromkeys((*FIRST, *KINDS, LIKE_ONE_LIST, *(FOR_A_MINUTE if LONG else ()))),
+        kept=len(FIRST),
+    ),
+)
 def test_a_killed_process_loses_nothing_that_was_acknowledged(
     kind: str, killer: Callable[[str], dict[str, Any]], tell: Tell
 ) -> None:

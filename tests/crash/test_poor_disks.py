@@ -74,6 +74,7 @@ def only_read(home: Path) -> Generator[None]:
         path.chmod(0o700 if path.is_dir() else 0o600)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.name != "posix", reason="modes of Windows are others")
 def test_a_home_that_may_only_be_read_is_read(tmp_path: Path) -> None:
     with living(tmp_path / "days") as days:

@@ -88,6 +88,7 @@ def test_a_digest_is_the_same_whatever_was_digested_before(requests: list[Digest
             assert msgspec.to_builtins(made(kept, one)) == msgspec.to_builtins(fresh)
 
 
+@pytest.mark.long
 @given(st.lists(REQUESTS, min_size=2, max_size=4))
 def test_digesters_of_several_models_share_what_was_read(requests: list[DigestRequest]) -> None:
     studies = study.Studies(REGISTRY)

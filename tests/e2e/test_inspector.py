@@ -91,6 +91,7 @@ def test_the_inspector_calls_a_tool(client: Inspector, era: str) -> None:
     assert answer["structuredContent"]["session"]
 
 
+@pytest.mark.long
 def test_the_inspector_sees_a_tool_error_with_its_next_step(client: Inspector) -> None:
     arguments = '{"session_id": "nobody", "batch_id": "offload_0001"}'
     done = client.run("--method", "tools/call", "--tool-name", "restore_batch", "--tool-args-json", arguments)
@@ -120,6 +121,7 @@ def url(tmp_path: Path) -> Generator[str]:
         serving.terminate()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("era", ERAS)
 def test_over_http_it_finds_the_same_tools_and_no_fault(client: Inspector, url: str, era: str) -> None:
     listing = ("--method", "tools/list", "--strict", "--protocol-era", era)

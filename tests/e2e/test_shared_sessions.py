@@ -10,14 +10,14 @@ import pytest
 
 from ..conftest import PROFILE
 
-EVERY = {"ci": "9", "torture": "1"}.get(PROFILE, "3")
+EVERY = {"ci": "36", "torture": "1"}.get(PROFILE, "3")
 SWEEP = Path(__file__).resolve().parents[2] / "benchmarks" / "sweep.py"
 
 
 @pytest.mark.slow
 @pytest.mark.shared
 def test_every_shared_session_compacts_and_comes_back(shared: Path) -> None:
-    """One of three of each file (`.ci/run`: of nine); `make torture` takes all of them."""
+    """One of three of each file (`.ci/run`: of 36); `make torture` takes all of them."""
     command = [sys.executable, SWEEP, "--every", EVERY]
     done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]

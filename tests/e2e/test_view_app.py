@@ -46,6 +46,7 @@ def running(command: list[str], environment: dict[str, str], sign: str) -> Gener
             process.terminate()
 
 
+@pytest.mark.long
 def test_the_inspector_shows_the_page_beside_an_answer(tmp_path: Path, driver: tuple[str, Path]) -> None:  # noqa: F811
     chromium, folder = driver
     script = Path(os.environ.get("TEST_INSPECTOR", ".")) / "node_modules" / ".bin" / "mcp-inspector"

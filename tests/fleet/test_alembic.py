@@ -19,7 +19,6 @@ import pytest
 from palimpsest_mcp.models.events import SessionKey
 from palimpsest_mcp.testing.contract_values import applied
 
-from ..conftest import first_of
 from .cluster import APP, OWNER, Cluster
 from .conftest import tenant_of
 
@@ -242,7 +241,8 @@ async def test_partitions_that_are_missing_are_made_by_an_upgrade_that_has_no_ne
     assert await place.looks() == before
 
 
-@pytest.mark.parametrize("programs", first_of(["alembic migrate alembic migrate", "alembic alembic alembic"]))
+@pytest.mark.long
+@pytest.mark.parametrize("programs", ["alembic migrate alembic migrate", "alembic alembic alembic"])
 async def test_programs_that_start_at_once_all_end_well_and_one_of_them_does_it(place: Place, programs: str) -> None:
     import asyncpg
 

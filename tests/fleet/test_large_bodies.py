@@ -50,6 +50,7 @@ def opened(cluster: Cluster, bucket: Bucket, home: Path, tenant: str) -> PgStore
     return PgStore(cluster.pooled, home=home, tenant=tenant, objects=objects(bucket))
 
 
+@pytest.mark.long
 class TestWithEveryBodyOutside(StoreContract):
     """The same contract with no body in a row."""
 

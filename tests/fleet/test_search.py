@@ -192,6 +192,7 @@ async def test_across_sessions_hits_come_in_the_order_of_the_disk_with_its_score
     await store.aclose()
 
 
+@pytest.mark.long
 async def test_a_search_over_all_sessions_asks_the_database_no_oftener_when_there_are_more_of_them(
     cluster: Cluster, tmp_path: Path, tenant: str
 ) -> None:
@@ -250,6 +251,7 @@ async def test_what_is_told_of_a_window_counts_from_what_others_recorded_meanwhi
             assert (await theirs.check_context_ratio("s")).used == told.used
 
 
+@pytest.mark.long
 async def test_lists_and_searches_ask_the_database_as_often_when_there_is_more(
     cluster: Cluster, tmp_path: Path, tenant: str
 ) -> None:

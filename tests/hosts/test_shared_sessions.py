@@ -13,6 +13,8 @@ from palimpsest_mcp.hosts.detect import read_session, transcripts
 from palimpsest_mcp.hosts.validity import new_problems
 from palimpsest_mcp.ports.host import HostContext
 
+from ..conftest import first_of
+
 SOURCES = (
     "deepagents",
     "deer-flow",
@@ -52,7 +54,7 @@ def check(context: HostContext) -> None:
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("source", first_of(SOURCES, kept=3))
 def test_every_converted_session_is_read_and_written_back(shared: Path, source: str) -> None:
     assert sum(1 for context in sessions(shared, source) if check(context) is None) > 0
 

@@ -233,5 +233,6 @@ async def send(window: AgentWindow, session_id: str, messages: Any) -> Any:
 SEAM = Seam(list, send, list)
 
 
+@pytest.mark.long
 async def test_a_real_session_replayed(make_window: MakeWindow) -> None:
     await replay_all(make_window, SEAM)

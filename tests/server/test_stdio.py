@@ -152,6 +152,7 @@ def test_whoever_asks_for_a_log_gets_json_lines_that_quote_nothing(tmp_path: Pat
     assert "quoted-by-nobody" not in stderr
 
 
+@pytest.mark.long
 def test_a_number_that_json_does_not_have_is_refused_on_the_wire(pipe: Pipe) -> None:
     call = message(2, "tools/call", name="compact_session", arguments={"session_id": "s", "target": float("nan")})
     assert "NaN" in call
@@ -160,6 +161,7 @@ def test_a_number_that_json_does_not_have_is_refused_on_the_wire(pipe: Pipe) -> 
     assert "error" in said.lower() and ("target" in said or "arse" in said)
 
 
+@pytest.mark.long
 def test_half_a_surrogate_pair_on_the_wire_is_answered(pipe: Pipe) -> None:
     """A client written in JavaScript sends what it cut as `\\ud83d`; the SDK's parser refuses it without an answer."""
     item = {"role": "user", "content": "cut here \ud83d", "id": "mine \udc80", "args": {"k\udc80": "\ud83d"}}
@@ -174,6 +176,7 @@ def test_half_a_surrogate_pair_on_the_wire_is_answered(pipe: Pipe) -> None:
     assert not answers[2]["result"]["isError"] and "pinned" in answers[2]["result"]["content"][0]["text"]
 
 
+@pytest.mark.long
 def test_an_answer_that_would_quote_half_a_pair_is_sent_with_a_mark_in_its_place(pipe: Pipe) -> None:
     """The SDK's writer ends the server over it."""
     bad = message(2, "tools/call", name="record_items", arguments={"session_id": "new", "items": [{"x\ud83d": "y"}]})
@@ -201,6 +204,7 @@ def test_every_malformed_request_is_answered_and_the_server_lives_on(pipe: Pipe)
     ]
 
 
+@pytest.mark.long
 def test_a_prompt_that_there_is_not_is_answered_by_the_names_of_those_there_are(pipe: Pipe) -> None:
     answers = pipe.ask(
         message(2, "prompts/get", name="nope"),
@@ -330,6 +334,7 @@ def test_requests_are_read_from_a_file_too(tmp_path: Path) -> None:
     assert first["id"] == 1 and "result" in first
 
 
+@pytest.mark.long
 def test_a_server_whose_client_reads_no_more_ends_as_at_the_end_of_its_input(tmp_path: Path) -> None:
     with subprocess.Popen(
         COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=at(tmp_path), text=True
@@ -367,6 +372,7 @@ def test_what_ends_by_itself_ends_with_zero() -> None:
     assert run_interruptible(nothing) == 0
 
 
+@pytest.mark.long
 def test_listing_tools_opens_no_store(tmp_path: Path) -> None:
     exchange(tmp_path / "home", HELLO, message(2, "tools/list"))
     assert not (tmp_path / "home").exists()

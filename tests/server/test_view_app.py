@@ -18,13 +18,14 @@ from palimpsest_mcp.server.resources import URI
 from palimpsest_mcp.server.server import build_server
 from palimpsest_mcp.web.answers import Answers
 
+from ..conftest import first_of
 from .test_resources import ERAS, SECRET
 from .test_tools import server_over
 
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture(params=ERAS)
+@pytest.fixture(params=first_of(reversed(ERAS)))
 async def client(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Client]:
     async with Client(server_over(tmp_path / "home"), mode=request.param) as connected:
         yield connected

@@ -104,6 +104,7 @@ def test_long_results_of_mcp_bash_and_read_enter_as_digests_and_come_back_exactl
     assert text(LONG)[:28_000] in restored
 
 
+@pytest.mark.long
 def test_short_results_errors_binaries_and_files_to_edit_enter_as_they_are(born: Client) -> None:
     """Switched off, every result enters as here: the client's own cuts are its own."""
     edit: dict[str, Any] = {"old_string": "req-00000", "new_string": "req-first"}

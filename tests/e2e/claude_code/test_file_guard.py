@@ -34,6 +34,7 @@ def test_a_command_that_would_write_a_note_does_not_run(client: Client) -> None:
     assert set(asked) == set(WRITES.values()), "nothing else was asked about"
 
 
+@pytest.mark.long
 def test_what_the_server_lets_pass_runs(client: Client) -> None:
     probe_of(client).plan({"PreToolUse Bash": ""})
     run = client.run("go", turns=[bash(WRITES["a here-document"]), say("end")])

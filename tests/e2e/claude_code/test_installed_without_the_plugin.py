@@ -13,6 +13,7 @@ from .fake_messages import Reply, all_faults, bash, call, say
 ALLOW = ("--allowedTools", "Bash mcp__palimpsest__*")
 
 
+@pytest.mark.long
 def test_hooks_and_tools_work_under_the_plain_name(client: Client) -> None:
     client.plugin = None
     done = client.palimpsest("install", "claude-code")

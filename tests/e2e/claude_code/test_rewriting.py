@@ -11,6 +11,7 @@ from .fake_messages import Reply, all_faults, bash, call, calls, say
 from .long_sessions import archived
 
 
+@pytest.mark.long
 def test_continue_and_resume_pick_a_rewritten_session_up_with_digests_and_nothing_is_compacted(client: Client) -> None:
     client.plugin = None
     noise = "for i in $(seq 1 120); do echo row $i of {0} took $((i*7)) ms; done"

@@ -9,7 +9,6 @@ from threading import Thread
 
 import pytest
 
-from ...conftest import first_of
 from .driver import OUR_TOOLS, OVER_TRIGGER, Client, Run, wait_for
 from .fake_messages import Reply, Request, Turn, all_faults, calls, say
 from .long_sessions import archived, damage, reading, restore_first, results_of
@@ -53,6 +52,7 @@ def restore_any(_: Request) -> Reply:
     return calls((f"{OUR_TOOLS}__list_offloaded", {"session_id": "this"}))
 
 
+@pytest.mark.long
 def test_killed_during_a_compaction_the_conversation_is_the_old_or_the_new_one(client: Client, tmp_path: Path) -> None:
     log = tmp_path / "debug.txt"
 
@@ -88,7 +88,8 @@ def test_killed_after_a_compaction_the_digests_stay_and_a_new_process_restores(c
     assert any(results.originals[one] in answer for one in results.digested)
 
 
-@pytest.mark.parametrize("when", first_of(["after", "before"]))
+@pytest.mark.long
+@pytest.mark.parametrize("when", ["after", "before"])
 def test_a_hook_of_a_dead_server_stops_no_prompt(client: Client, when: str) -> None:
     with client.talking(turns=[say("one"), say("end")]) as talk:
         if when == "before":

@@ -64,6 +64,7 @@ def test_two_sessions_at_once_of_one_user_keep_to_themselves(client: Client) -> 
         assert any(results.originals[one] in answer for one in results.digested)
 
 
+@pytest.mark.long
 def test_a_sub_agents_results_are_its_own(client: Client) -> None:
     task = "LOOK INTO THE FILES FOR ME"
 

@@ -32,6 +32,7 @@ UNUSABLE = {
 }
 
 
+@pytest.mark.long
 def test_an_answer_that_cannot_be_used_leaves_the_compaction_to_the_client(client: Client) -> None:
     """One process, a compaction for each answer."""
     probe = probe_of(client)
@@ -112,6 +113,7 @@ def test_an_answer_of_text_and_calls_keeps_both_and_thinking_goes(client: Client
     assert not all_faults(run.requests)
 
 
+@pytest.mark.long
 def test_the_threshold_is_asked_after_a_turn_of_an_interactive_session_only(
     client: Client, terminal: Callable[..., Terminal]
 ) -> None:

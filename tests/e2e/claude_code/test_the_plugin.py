@@ -30,6 +30,7 @@ def test_the_marketplace_file_passes_its_checks(client: Client) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.long
 def test_the_plugin_installs_from_the_marketplace_file_and_works(client: Client) -> None:
     client.plugin = None
     for arguments in (("marketplace", "add", str(CHECKOUT)), ("install", "palimpsest@palimpsest")):
@@ -44,6 +45,7 @@ def test_the_skill_is_called_by_its_own_name(client: Client) -> None:
     assert "restore_batch" in run.requests[-1].text and "what stands where" in run.requests[-1].text
 
 
+@pytest.mark.long
 def test_the_plugin_costs_few_tokens_in_every_prompt(users: Callable[[str], Client]) -> None:
     # The client names its folders in the prompt, under names that differ in tokens from run to run.
     without, full = users("without"), users("plugged")

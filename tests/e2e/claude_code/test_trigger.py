@@ -57,7 +57,7 @@ def asked(user: Client, model: str) -> dict[str, Any]:
             (OPUS, {"DISABLE_AUTO_COMPACT": "1"}, {}),
             ("claude-opus-4-6", {}, {}),
         ],
-        kept=3,
+        kept=1,
     ),
 )
 def test_the_trigger_is_the_clients_own(

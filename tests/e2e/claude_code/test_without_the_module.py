@@ -14,6 +14,8 @@ from .driver import Client, Run
 from .fake_messages import Request, all_faults, say
 from .long_sessions import archived, damage, reading, results_of, working_day
 
+pytestmark = pytest.mark.long
+
 HOOK_CONTEXT_CHARS = 10_000
 
 

@@ -83,6 +83,7 @@ def test_a_result_above_the_floor_is_a_digest_before_the_model_sees_it_and_comes
     assert LOG in user.ours("restore", session["handle"], batch["batch_id"])
 
 
+@pytest.mark.long
 def test_after_removal_results_are_as_the_tool_gave_them(user: CodexUser) -> None:
     user.ours("install", "codex", "--remove")
     assert LOG in user.reads_the_log()

@@ -62,6 +62,7 @@ def long_session(user: User) -> list[Request]:
     return list(user.requests())
 
 
+@IN_PI
 def test_a_long_session_shrinks_again_and_again_and_nothing_is_lost(user: User, long_session: list[Request]) -> None:
     requests = long_session
     assert len(requests) == STEPS + 1
@@ -94,6 +95,7 @@ def test_a_session_that_is_taken_up_again_says_the_same_bytes(user: User, long_s
     assert same or originals(user, handle).keys() - known.keys()
 
 
+@pytest.mark.long
 @IN_PI
 def test_a_server_that_is_killed_costs_one_request_and_the_session_goes_on(user: User) -> None:
     killed: list[int] = []

@@ -34,6 +34,8 @@ from palimpsest_mcp.models.handoffs import (
 from palimpsest_mcp.models.sections import NUMBERS, TEXT, Form
 from palimpsest_mcp.models.summaries import Note
 
+from ...conftest import first_of
+
 NONES = [part.none for template in TEMPLATES.values() for part in template.parts().values()]
 HEADINGS = [f"## {section.heading}" for template in TEMPLATES.values() for section in template.sections]
 PIECES = (
@@ -123,7 +125,7 @@ def handoffs(template: Template) -> st.SearchStrategy[Handoff]:
     )
 
 
-@pytest.mark.parametrize("template", TEMPLATES.values(), ids=TEMPLATES)
+@pytest.mark.parametrize("template", first_of([(one,) for one in TEMPLATES.values()], kept=2), ids=TEMPLATES)
 @given(st.data())
 def test_every_template_reads_back_as_it_was_written(template: Template, data: st.DataObject) -> None:
     handoff = data.draw(handoffs(template))
