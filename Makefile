@@ -48,10 +48,10 @@ goldens: $(DEV) ## write down anew what known sessions give, byte for byte, afte
 check: lint ## format, lint, types, floors, docs
 	$(PYTEST) tests/docs tests/mutants -m "not slow" -n $(WORKERS)
 
-lint: $(DEV) ## format, lint, types, floors (TYPES=src for those of the package alone)
+lint: $(DEV) ## format, lint, types, floors
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright $(TYPES)
+	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright
 	$(BIN)/lint-imports
 
 docs: $(DEV) ## the docs as a site in .build/site, strictly: a link that leads nowhere fails
