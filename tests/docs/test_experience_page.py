@@ -11,7 +11,6 @@ import pytest
 HERE = Path(__file__).resolve().parent
 
 
-@pytest.mark.long
 @pytest.mark.slow
 def test_the_example_on_the_page_of_experience_is_what_the_program_prints() -> None:
     page = HERE.parents[1] / "docs" / "experience.md"

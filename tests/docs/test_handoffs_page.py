@@ -16,7 +16,6 @@ HERE = Path(__file__).resolve().parent
 PAGE = HERE.parents[1] / "docs" / "handoffs.md"
 
 
-@pytest.mark.long
 @pytest.mark.slow
 def test_the_examples_on_the_page_are_what_the_program_prints() -> None:
     done = subprocess.run([sys.executable, HERE / "readme_commands.py", PAGE], capture_output=True, encoding="utf-8")
