@@ -72,6 +72,8 @@ class ToolRun:
 _WITHIN: ContextVar[ToolRun | None] = ContextVar("palimpsest_tool_run", default=None)
 
 
+_MOST_PASSES = 5
+"""Asked for one request; one that is no more due is none."""
 _MOST_KNOWN = 1_000
 """Sessions remembered at a time, the newest used: a proxy serves many."""
 
@@ -239,7 +241,7 @@ class AgentWindow:
             if known.calls - calls:
                 await self._host_compacted(p, agent, len(known.calls - calls))
             known.calls = calls
-            for last in (force, True):
+            for _ in range(_MOST_PASSES):
                 done = await p.compact_messages(
                     messages,
                     session_id=agent.session_id,
@@ -248,7 +250,7 @@ class AgentWindow:
                     auto=not force,
                     **{**self._asked, "model": model or self._model, "force": force},
                 )
-                if last or not done.report.batches:
+                if force or not done.report.batches:
                     break  # asked again behind a pass: where it is still due, what that made may go up a level
         if done.report.status == "failed":
             log.warning("session %s: %s", agent.session_id, done.report.reason)
