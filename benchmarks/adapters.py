@@ -2,12 +2,15 @@
 
     python benchmarks/adapters.py MODULE [POINTS]   what one adapter's replays came to, as JSON
 
-The seams are those of the adapters' tests. Adapters are asked in the environments that `make frameworks` leaves.
+The seams are those of the adapters' tests. Adapters are asked in the environments that `make frameworks` leaves: at
+some requests of a long session, or with `TEST_REPLAY_POINTS=1000000` at every request, which takes three minutes of
+processor time each: what that came to is kept in `.build/adapters`, and taken again until a source changes.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import importlib
 import json
 import os
@@ -31,10 +34,12 @@ EVERY = 1_000_000
 """Requests of a session: all of them."""
 LONG, A_FOURTH = 300_000, 117
 """Tokens of a session of which not every request is asked, and how many are then."""
-SHORT, SOME = 40, 12
+SHORT, SOME = 40, min(EVERY, int(os.environ.get("TEST_REPLAY_POINTS", "12")))
 """Adapters are asked at every request of a session of so many, and at so many of a longer one, evenly spread."""
 TESTS = CHECKOUT / "tests" / "integrations"
 PAGE = CHECKOUT / "docs" / "frameworks.md"
+KEPT = CHECKOUT / ".build" / "adapters"
+SOURCES = ("src/**/*.py", "src/**/*.toml", "tests/integrations/*.py")
 MARKERS = '<!-- replays: written by `make bench ARGS="--only adapters"` -->', "<!-- end of replays -->"
 HEAD = (
     *("requests", "beyond the window as they came", "passes", "largest, of the window", "at or above 0.70"),
@@ -45,18 +50,20 @@ ON_THE_PAGE = (0, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13)
 """Columns of `HEAD` in docs/frameworks.md."""
 READING = f"""\
 Windows have 0.6 of their session's tokens; policy `research`, trigger 0.70, target 0.40. Tokens are the window's own
-count. Where requests are at or above the trigger, "held" counts those of which what no pass may touch (talk, calls, the
-newest three results, what is under 100 tokens) is above it alone. A request at which a pass ran or was due, and the
-last, is sent twice, and "changed" counts those that were other bytes the second time, too. Bills are in input tokens:
-0.1 for one that the cache has, 1.25 for one that is written into it, nothing for answers. A pass costs 1.15 for each
-token that the cache had of the request before and that is written again. "Most above it": what the session was billed
-so far, less the bill of doing nothing, where that was most: within the window while the whole list still fits it, and
-in all, also where a model would refuse what doing nothing sends ("beyond the window as they came"). The first should
-never be above the dearest pass until then (where it was, "beyond" counts the requests). The first table asks every
-request; of a session above {LONG:,} tokens a fourth. In the second each adapter is asked at every request of the
-sessions that have at most {SHORT}, and of longer ones at {SOME}, evenly spread, so that a pass has few to pay back in:
-all adapters share one window (`AgentWindow`), which the first table asks, and differ in how they read and write their
-framework's messages."""
+count, of what is sent: the lists of OpenAI Agents and LiteLLM take 1 % more than the same session does in Anthropic's
+form (arguments as JSON in a text), and are beyond the window that much sooner. Where requests are at or above the
+trigger, "held" counts those of which what no pass may touch (talk, calls, the newest three results, what is under 100
+tokens) is above it alone. A request at which a pass ran or was due, and the last, is sent twice, and "changed" counts
+those that were other bytes the second time, too. Bills are in input tokens: 0.1 for one that the cache has, 1.25 for
+one that is written into it, nothing for answers. A pass costs 1.15 for each token that the cache had of the request
+before and that is written again. "Most above it": what the session was billed so far, less the bill of doing nothing,
+where that was most: within the window while the whole list still fits it, and in all, also where a model would refuse
+what doing nothing sends ("beyond the window as they came"). The first should never be above the dearest pass until then
+(where it was, "beyond" counts the requests). The first table asks every request; of a session above {LONG:,} tokens a
+fourth. The second asks each adapter in the same way, or, where it says so, at every request of the sessions that have
+at most {SHORT} and at a few of longer ones, evenly spread, so that a pass has few to pay back in: all adapters share
+one window (`AgentWindow`), which the first table asks, and differ in how they read and write their framework's
+messages."""
 
 
 def adapters(_repeats: int) -> str:
@@ -68,7 +75,9 @@ def adapters(_repeats: int) -> str:
     rows = [[name, *_row([one])] for name, one in own.items()]
     rows.append(["**all**", *_row(own.values())])
     every = table(("session, every request", *HEAD), rows)
-    by_adapter: dict[str, dict[str, Replay]] = {"(no framework)": replays("test_window", SOME)}
+    by_adapter: dict[str, dict[str, Replay]] = {
+        "(no framework)": own if SOME == EVERY else replays("test_window", SOME)
+    }
     frameworks: dict[str, dict[str, Any]] = tomllib.loads((TESTS / "environments.toml").read_text("utf-8"))
     missing = list[str]()
     for name, told in frameworks.items():
@@ -86,9 +95,14 @@ def adapters(_repeats: int) -> str:
     if not missing:
         _write(rows, sums)
     said = f"\n\nNot installed here (`make frameworks`): {', '.join(missing)}." if missing else ""
-    tables = f"{every}\n\n{table(('adapter', 'session', *HEAD), each)}\n\n{table(('adapter, all', *HEAD), sums)}"
+    tables = f"{every}\n\n{table((f'adapter, {_asked()}', 'session', *HEAD), each)}"
+    tables = f"{tables}\n\n{table(('adapter, all', *HEAD), sums)}"
     took = f"{sum(os.times()[:4]) - began:,.0f} s of CPU."
     return f"{tables}{said}\n\n{missed([*own.items(), *_named(by_adapter)])} {took}\n\n{READING}"
+
+
+def _asked() -> str:
+    return "every request" if SOME == EVERY else f"{SOME} requests of a long session"
 
 
 def _named(by_adapter: dict[str, dict[str, Replay]]) -> list[tuple[str, Replay]]:
@@ -109,7 +123,7 @@ def _write(sessions: Iterable[list[str]], sums: Iterable[list[str]]) -> None:
     short = [HEAD[at] for at in ON_THE_PAGE]
     made = [
         table((title, *short), [[one[0], *(one[at + 1] for at in ON_THE_PAGE)] for one in rows])
-        for title, rows in (("session, every request", sessions), (f"adapter, {SOME} requests of a long session", sums))
+        for title, rows in (("session, every request", sessions), (f"adapter, {_asked()}", sums))
     ]
     text = PAGE.read_text("utf-8")
     begin, end = MARKERS
@@ -148,12 +162,25 @@ async def _replays(seam: Any, points: int) -> dict[str, Replay]:
 
 def _elsewhere(python: Path, module: str) -> dict[str, Replay]:
     """The same in another environment, with the sources of this tree."""
+    kept = KEPT / f"{module}-{_sources()}.json"
+    if SOME == EVERY and kept.exists():
+        return json.loads(kept.read_text("utf-8"))
     command = [python, __file__, module, str(SOME)]
     environment = {**os.environ, "PYTHONPATH": str(CHECKOUT / "src"), "TEST_SHARED": str(shared_folder())}
     done = subprocess.run(command, env=environment, cwd=CHECKOUT, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"{module}: {done.stderr[-2000:]}")
-    return json.loads(done.stdout.splitlines()[-1])
+    found = done.stdout.splitlines()[-1]
+    if SOME == EVERY:
+        KEPT.mkdir(parents=True, exist_ok=True)
+        kept.write_text(found, "utf-8")
+    return json.loads(found)
+
+
+def _sources() -> str:
+    """Changes with what replays go through."""
+    files = sorted({file for pattern in SOURCES for file in CHECKOUT.glob(pattern)})
+    return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()[:12]
 
 
 def _row(several: Iterable[Replay]) -> list[str]:

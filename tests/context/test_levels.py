@@ -45,12 +45,15 @@ def test_digests_go_up_where_what_they_free_is_worth_it_though_the_target_stays_
     assert len(level2_groups(digests(4), Policy(), window_tokens=1_000_000, excess=10_000, worth=480)) == 1
 
 
-def test_a_group_of_four_becomes_two_of_two_and_those_none() -> None:
+def test_a_group_of_four_becomes_two_of_two_and_those_none_but_where_each_may_go_up_by_itself() -> None:
     (group,) = level2_groups(digests(4), Policy(), window_tokens=100, excess=10)
     first, second = halved(group, digests(4), Policy())
     assert (*first.batch_ids, *second.batch_ids) == group.batch_ids
     assert first.level == second.level == 2 and first.tokens + second.tokens == group.tokens
     assert halved(first, digests(4), Policy()) == []
+    one, other = halved(first, digests(4), Policy(), singly=True)
+    assert (*one.batch_ids, *other.batch_ids) == first.batch_ids and one.level == 2
+    assert halved(one, digests(4), Policy(), singly=True) == []
     assert halved(group, digests(4, pinned="i2.1"), Policy()) == []
 
 

@@ -14,6 +14,7 @@ from palimpsest_mcp.core.compaction.higher_levels import left_to
 from palimpsest_mcp.core.dependencies import ContentCounter
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.digest.verdict import shown_in
+from palimpsest_mcp.errors import DigestRefused
 from palimpsest_mcp.models.items import Specific
 from palimpsest_mcp.models.records import Digest, DigestRequest
 from palimpsest_mcp.models.views import BatchView
@@ -183,6 +184,41 @@ async def test_above_the_trigger_what_others_left_to_digests_keeps_them_from_goi
     assert again.report.after.ratio is not None and again.report.after.ratio < 0.7
     assert await lost(p) > 0, "counted as left out"
     assert (await p.compact_messages(sent, session_id="s", window_tokens=used)).messages == again.messages
+    assert await p.expand_messages(again.messages, session_id="s") == session(60, repeats=26, again=20)
+
+
+class Short:
+    """A digester whose digests of so many results would be longer than a digest may be."""
+
+    def __init__(self, whole: Digester, most: int) -> None:
+        self._whole = whole
+        self._most = most
+
+    @property
+    def name(self) -> str:
+        return "short/1"
+
+    async def digest(self, request: DigestRequest) -> Digest:
+        if len(request.sources) > self._most:
+            raise DigestRefused("Too long.", next="Leave these items as they are.")
+        return await self._whole.digest(request)
+
+
+async def test_above_the_trigger_a_digest_goes_up_by_itself_where_one_for_two_would_be_too_long(p: Palimpsest) -> None:
+    p, sent, used = await forgetful(p)
+    most = max(len(row.item_ids) for row in (await rows(p, "s")).values())
+    whole = p.deps.digester_for
+
+    def short(counter: ContentCounter) -> Digester:
+        return Short(whole(counter), most)
+
+    p, window = Palimpsest(replace(p.deps, digester_for=short), p.settings), used * 100 // 72
+    again = await p.compact_messages(sent, session_id="s", window_tokens=window)
+    assert again.report.after.ratio is not None and again.report.after.ratio < 0.7
+    found = [row for row in (await rows(p, "s")).values() if row.state == "replaced" and row.level == 2]
+    replaced = [(await p.record("s", row.batch_id)).replaces for row in found]
+    assert replaced and all(len(names) == 1 for names in replaced)
+    assert (await p.compact_messages(sent, session_id="s", window_tokens=window)).messages == again.messages
     assert await p.expand_messages(again.messages, session_id="s") == session(60, repeats=26, again=20)
 
 

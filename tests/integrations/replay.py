@@ -45,7 +45,8 @@ class Seam(NamedTuple):
     read: Callable[[Sequence[Any]], Messages]
     """What is checked of messages of the framework: a list in Anthropic's form."""
     native: bool = False
-    """The framework's own list is in a provider's form, and is compacted as it is."""
+    """The framework's own list is in a provider's form, and is compacted, counted and compared as it is: the same
+    arguments take a percent or two more as OpenAI's JSON in a text."""
 
 
 def sessions(most: int = 1) -> list[tuple[str, Messages]]:
@@ -155,10 +156,14 @@ COUNTER = open_counter("gpt-5")
 
 
 @lru_cache(4_000)
-def _tokens(content: str) -> int:
-    blocks = json.loads(content)
-    results = 0 if isinstance(blocks, str) else sum(block["type"] == "tool_result" for block in blocks)
-    return COUNTER.count_content(blocks) + results * COUNTER.per_result_overhead
+def _tokens(told: str) -> int:
+    """Of a message of any form."""
+    message: dict[str, Any] = json.loads(told)
+    content: str | Messages | None = message.get("content", message.get("output"))
+    results = sum(one["type"] == "tool_result" for one in content or () if not isinstance(one, str))
+    results += message.get("role") == "tool" or message.get("type") == "function_call_output"
+    calls = [message] if message.get("type") == "function_call" else message.get("tool_calls", [])
+    return COUNTER.count_content(content) + COUNTER.count_content(calls) + results * COUNTER.per_result_overhead
 
 
 async def replay_all(make_window: Callable[..., AgentWindow], seam: Seam) -> None:
@@ -204,16 +209,16 @@ async def replayed(
     for end in asked:
         known = len(passes)
         built = seam.build(messages[:end])
-        raw = seam.read(built)
         sent_last = await seam.send(window, name, built)
-        sent = seam.read(sent_last)
+        raw, sent = (list(one) if seam.native else seam.read(one) for one in (built, sent_last))
         passed = len(passes) > known
         kept = _common(before, sent)
         sizes, raw_sizes = _sizes(sent), _sizes(raw)
         total = sum(sizes)
         counted.requests += 1
-        as_it_came = set(check_messages(raw, "anthropic"))  # a result that was empty when it came stays empty
-        counted.invalid += [f"{end}: {one}" for one in check_messages(sent, "anthropic") if one not in as_it_came]
+        form = "openai" if seam.native else "anthropic"
+        as_it_came, defects = (check_messages(one, form) for one in (raw, sent))
+        counted.invalid += [f"{end}: {one}" for one in defects if one not in as_it_came]  # an empty result stays empty
         if not passed and kept < len(before):
             counted.changed_prefixes.append(end)
         if total >= TRIGGER * window_tokens:
@@ -237,12 +242,12 @@ async def replayed(
         counted.shrunk = sum(raw_sizes) - total
         # Between passes the next request shows that this one stayed; where one ran or was due, only the same one does.
         twice = passed or end == asked[-1] or total >= TRIGGER * window_tokens
-        if twice and seam.read(await seam.send(window, name, built)) != sent:
-            counted.changed_again.append(end)
+        if twice:
+            again = await seam.send(window, name, built)
+            if (list(again) if seam.native else seam.read(again)) != sent:
+                counted.changed_again.append(end)
         before, before_nothing = sent, raw
-    ours = list(sent_last) if seam.native else before
-    restored = await window.aask(lambda p: p.expand_messages(ours, session_id=name))
-    counted.restored = (seam.read(restored) if seam.native else restored) == before_nothing
+    counted.restored = await window.aask(lambda p: p.expand_messages(before, session_id=name)) == before_nothing
     counted.passes = len(passes)
     return counted
 
@@ -278,7 +283,7 @@ def _common(old: Messages, new: Messages) -> int:
 
 
 def _sizes(messages: Messages) -> list[int]:
-    return [_tokens(json.dumps(message["content"])) for message in messages]
+    return [_tokens(json.dumps(message)) for message in messages]
 
 
 def _bill(sizes: list[int], kept: int) -> float:

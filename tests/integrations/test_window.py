@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.errors import SessionUnknown
 from palimpsest_mcp.integrations.conversation import Block, Part
 from palimpsest_mcp.integrations.window import Agent, AgentWindow
@@ -32,13 +33,14 @@ class Form:
         return {**message, "content": [block for block in blocks if block is not None]}
 
 
-def run(steps: int = STEPS, *, thinking: bool = False) -> Messages:
+def run(steps: int = STEPS, *, thinking: bool = False, lines: int = 40, said: str = "") -> Messages:
     found: Messages = [{"role": "user", "content": [{"type": "text", "text": "Find out why."}]}]
     for n in range(steps):
         call = {"type": "tool_use", "id": f"call_{n}", "name": "check", "input": {"step": n}}
         thought = {"type": "thinking", "thinking": f"Step {n}.", "signature": "s"}
-        told = {"type": "tool_result", "tool_use_id": f"call_{n}", "content": result(n)}
-        found.append({"role": "assistant", "content": [thought, call] if thinking else [call]})
+        told = {"type": "tool_result", "tool_use_id": f"call_{n}", "content": result(n, lines)}
+        before = [thought] if thinking else [{"type": "text", "text": said}] if said else []
+        found.append({"role": "assistant", "content": [*before, call]})
         found.append({"role": "user", "content": [told]})
     return found
 
@@ -60,6 +62,28 @@ async def test_a_growing_list_stays_under_the_trigger_and_the_same_call_gives_th
     assert await window.ashortened(agent, messages, Form()) == sent
     assert await window.ashortened(agent, sent, Form()) == sent, "a framework that keeps the shorter list"
     assert await window.aask(lambda p: p.expand_messages(sent, session_id="s1")) == messages
+
+
+async def test_a_request_that_a_pass_leaves_due_is_asked_again_until_nothing_more_leaves(
+    make_window: MakeWindow,
+) -> None:
+    """Talk fills the window: what digests of this very request take is next."""
+    window, agent, passes = make_window(window_tokens=8_000), Agent("s1"), [0]
+    messages = run(29, lines=6, said="So it goes on and on. " * 30)
+    await window.aask(lambda p: subscribed(p, passes))
+    for end in range(3, len(messages) + 1, 2):
+        passes.append(0)
+        sent = await window.ashortened(agent, messages[:end], Form())
+        assert await window.ashortened(agent, messages[:end], Form()) == sent, f"other bytes at {end}"
+        assert tokens_of(sent) < 5_600 or end > 37, "behind that talk alone is above the trigger"
+    assert max(passes) >= 2
+
+
+async def subscribed(p: Palimpsest, passes: list[int]) -> None:
+    def passed(event: object) -> None:
+        passes[-1] += 1
+
+    p.subscribe(passed)
 
 
 async def test_another_process_goes_on_with_the_same_bytes(make_window: MakeWindow) -> None:

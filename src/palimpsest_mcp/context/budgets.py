@@ -415,12 +415,17 @@ def level2_groups(
     return tuple(groups) if all_of_them or gained >= least or crowded(items, policy, window_tokens) else ()
 
 
-def halved(group: Group, items: Sequence[ContextItem], policy: Policy, *, result_overhead: int = 0) -> list[Group]:
-    """Two groups of a group's digests, where one for all of them would have to show too much; none where a half would
-    be a single digest."""
+def halved(
+    group: Group, items: Sequence[ContextItem], policy: Policy, *, result_overhead: int = 0, singly: bool = False
+) -> list[Group]:
+    """Two groups of a group's digests, where one for all of them would have to show too much.
+
+    Args:
+        singly: a half may be a single digest, which goes up by itself; else there are none then.
+    """
     half = len(group.batch_ids) // 2
     by_batch = _by_level(items, policy).get(group.level - 1, {})
-    if half < 2 or not by_batch.keys() >= {*group.batch_ids}:
+    if half < (1 if singly else 2) or not by_batch.keys() >= {*group.batch_ids}:
         return []
     return [
         _group(group.level, {name: by_batch[name] for name in names}, policy, result_overhead)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, TypedDict, TypeVar, Unpack, cast
@@ -72,6 +72,8 @@ class ToolRun:
 _WITHIN: ContextVar[ToolRun | None] = ContextVar("palimpsest_tool_run", default=None)
 
 
+_MORE_PASSES = 4
+"""Asked for behind the first one of a request; one that is not due any more is none."""
 _MOST_KNOWN = 1_000
 """Sessions remembered at a time, the newest used: a proxy serves many."""
 
@@ -239,17 +241,20 @@ class AgentWindow:
             if known.calls - calls:
                 await self._host_compacted(p, agent, len(known.calls - calls))
             known.calls = calls
-            for last in (force, True):
-                done = await p.compact_messages(
-                    messages,
-                    session_id=agent.session_id,
-                    form=form,
-                    system=system,
-                    auto=not force,
-                    **{**self._asked, "model": model or self._model, "force": force},
-                )
-                if last or not done.report.batches:
-                    break  # asked again behind a pass: where it is still due, what that made may go up a level
+            ask = partial(
+                p.compact_messages,
+                messages,
+                session_id=agent.session_id,
+                form=form,
+                system=system,
+                auto=not force,
+                **{**self._asked, "model": model or self._model, "force": force},
+            )
+            done = await ask()
+            for _ in range(0 if force else _MORE_PASSES):
+                if not done.report.batches:
+                    break
+                done = await ask()  # behind a pass: where it is still due, what that made may go up a level
         if done.report.status == "failed":
             log.warning("session %s: %s", agent.session_id, done.report.reason)
         return done.messages

@@ -219,7 +219,8 @@ class Batches:
         return f"[a copy of {item} stood here · all of it: restore_batch {self._info.handle} {batch}]"
 
     async def _raise_level(self, first: Plan, before: int = 0, *, down_to: int | None = None) -> int:
-        """Make one digest of several of the oldest, where the rule allows it (L16); tokens that this frees.
+        """Make one digest of several of the oldest, where the rule allows it (L16); tokens that this frees. Above the
+        trigger one goes up by itself where a digest for two would be longer than a digest may be.
 
         Where some cannot and the pass is to be taken back, the others are put together anew without them: the next
         request plans with the same knowledge, and must come to the same bytes.
@@ -278,7 +279,8 @@ class Batches:
                 pressed=pressed,
             )
             if made is None:
-                halves = halved(group, self._measurement.view.items, self._request.rules, result_overhead=overhead)
+                items, rules = self._measurement.view.items, self._request.rules
+                halves = halved(group, items, rules, result_overhead=overhead, singly=pressed)
                 waiting[:0] = halves
                 stuck += () if halves else group.batch_ids
                 continue

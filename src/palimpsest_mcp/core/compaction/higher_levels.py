@@ -100,6 +100,7 @@ async def raised(
     before = digesting.held()
     carried = await asyncio.to_thread(left_to, deps, group.batch_ids, before, standing, fresh, digesting.unshown)
     most = int(ROOMIER * group.tokens)
+    largest = most if len(group.batch_ids) == 1 else group.tokens - 1  # alone it has no header to save
     room = min(most, group.budget_tokens + digesting.price_of(text for _, text in carried))
     tries = [(room, least), (room, 0.0), (most, 0.0)] if carried else [(room, least)]
     for budget, min_shown in tries:
@@ -110,7 +111,7 @@ async def raised(
         except DigestRefused:
             break
         missing = carried - {(one.cls, one.text) for part in made.shown for one in part}
-        if made.record.digest_token_count < group.tokens and (pressed or not missing):
+        if made.record.digest_token_count <= largest and (pressed or not missing):
             sheds = {holder for one, holder in before.items() if (one.cls, one.text) in missing}
             return msgspec.structs.replace(made, sheds=tuple(name for name in group.batch_ids if name in sheds))
         digesting.hold_again(before)
