@@ -109,6 +109,7 @@ ROWS: dict[str, list[Change]] = {
     "rank.WHOLE": [(rank, "WHOLE", 1)],
     "rank.SENTENCE": [(rank, "SENTENCE", rank.WHOLE)],
     "rank.COMMON": [(rank, "COMMON", 0.0)],
+    "rank.EXAMPLE": [(rank, "EXAMPLE", 1.0)],
     "rank.FOCUS": [(rank, "FOCUS", 0.0)],
     "rank.FOCUS_MOST": [(rank, "FOCUS_MOST", NEVER)],
     "rank.RARE": [(rank, "RARE", 0.0)],

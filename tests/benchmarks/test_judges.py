@@ -134,7 +134,7 @@ def test_every_constant_of_the_engine_has_a_row_of_the_ablation() -> None:
 
 
 def test_a_constant_is_taken_away_wherever_it_is_imported() -> None:
-    assert {one.__name__.rpartition(".")[2] for one in users(item, "OUTCOMES")} >= {"item", "engine"}
+    assert {one.__name__.rpartition(".")[2] for one in users(item, "OUTCOMES")} >= {"item", "choice"}
     assert users(blocks, "_LONG") == [blocks]
 
 

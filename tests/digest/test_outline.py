@@ -569,8 +569,19 @@ def test_of_a_larger_example_each_part_stands_once_with_what_lies_in_it() -> Non
     assert example_of(source, {0}, 20) == "", "half a list of its parts would look like all of them"
 
 
+def test_lists_of_an_example_are_told_with_its_fields_whatever_else_the_manual_holds() -> None:
+    """A manual's prompt in JSON was neither shown nor named, since two lists in it stood as tables beside it."""
+    prompt = {"title": "Farewell", "camera": {"type": "close", "angle": "profile"}}
+    prompt |= {"dialogue": [{"who": name, "text": "I will."} for name in ("Lucy", "Edmund")]}
+    sections = "\n\n".join(f"## Step {n}\n\nDo what step {n} asks for." for n in range(5))
+    source = Source(f"# Video\n\n{sections}\n\n## Example\n\n```json\n{json.dumps(prompt, indent=2)}\n```\n")
+    _, blocks = encoded(source.reading, range(len(source.reading.records)), [])
+    said = unshown(source.reading, blocks, {0, 1, 2}, 200, few=True, data=False)
+    assert said.endswith("example fields: title, camera (type, angle), dialogue (who, text)"), said
+
+
 def example_of(source: Source, shown: set[int], width: int) -> str:
-    return example(source.reading.records, shown, width)
+    return example(source.reading.records, source.reading.tables, shown, width)
 
 
 def test_of_an_object_of_which_all_else_is_told_what_all_rows_have_is_told_too() -> None:
@@ -598,12 +609,12 @@ def test_sections_of_a_manual_of_which_nothing_is_shown_are_named() -> None:
     names = ("Workflow", "Panel Layout", "Characters", "Story Pattern")
     records = Source("\n\n".join(f"## {name}\n\n1. Do what is said of {name}." for name in names)).reading.records
     shown = {n for n, one in enumerate(records) if "Workflow" in one.text}
-    assert hidden_sections(records, shown, 80) == "3 sections: Panel Layout, Characters, Story Pattern"
-    assert hidden_sections(records, set(range(len(records))), 80) == ""
+    assert hidden_sections(records, (), shown, 80) == "3 sections: Panel Layout, Characters, Story Pattern"
+    assert hidden_sections(records, (), set(range(len(records))), 80) == ""
     titled = "\n".join(f"- **{name}**: Think of {name} first." for name in ("Typography", "Motion", "Color & Theme"))
     points = Source(f"# Skill\n\nFocus on:\n{titled}\n\nDo it well, and do it to the end.\n").reading.records
     some = {n for n, one in enumerate(points) if "Typo" in one.text or one.text[:1] != "-"}
-    assert hidden_sections(points, some, 80) == "2 points: Motion, Color & Theme"
+    assert hidden_sections(points, (), some, 80) == "2 points: Motion, Color & Theme"
     many = Source("\n\n".join(f"## Part {n}\n\n1. Do what is said of it." for n in range(20))).reading.records
-    assert hidden_sections(many, set(), 80) == ""
-    assert hidden_sections(many, set(), 30, few=True).startswith("20 sections: Part 0, Part 1")
+    assert hidden_sections(many, (), set(), 80) == ""
+    assert hidden_sections(many, (), set(), 30, few=True).startswith("20 sections: Part 0, Part 1")

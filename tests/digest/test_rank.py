@@ -60,6 +60,12 @@ def test_a_small_number_is_worth_less_than_a_long_one() -> None:
     assert need.value("integer", "17") < VALUE < need.value("integer", "48213")
 
 
+def test_fields_of_an_example_are_worth_less_than_those_of_an_object() -> None:
+    """Sizes and colours of a template took the room of what its manual says."""
+    field = Record("title.style: fontSize=56|color=#0095D9", "field")
+    assert Need("prose").told(field)[0] < Need("json").told(field)[0] / 2
+
+
 def test_a_specific_that_is_asked_for_by_name_is_worth_more() -> None:
     assert Need("json", ["cancel HAT069 please"]).value("id", "HAT069") > Need("json").value("id", "HAT069")
 

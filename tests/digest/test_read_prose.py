@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from palimpsest_mcp.digest.readers import prose
 from palimpsest_mcp.digest.readers.prose import sentences
 from palimpsest_mcp.digest.records import Record, plain
+from palimpsest_mcp.digest.runs import lacks_its_start
 
 texts = st.text(st.sampled_from("aB1 .!?。？؟…,:;-*#_`~=()[]\"'»」Dré\té\n"), max_size=600) | st.text(max_size=300)
 
@@ -178,6 +179,27 @@ def test_of_a_manual_the_commands_come_first_whether_their_block_says_so_or_not(
     )
     assert said["python make.py --all"] == bare["python make.py --all"]
     assert bare["python make.py --all"] > bare["First."]
+
+
+def test_a_point_that_begins_with_what_to_do_always_or_never_is_a_claim() -> None:
+    """ "Always run the check" gave way to how long answers should be."""
+    points = ["Always run `npm run check` after a change.", "Keep answers short.", "Don't commit unless asked to."]
+    records = prose.read([f"- {one}" for one in points]).records
+    assert [one.kind for one in records] == ["claim", "line", "claim"]
+
+
+def test_a_lead_to_a_list_goes_on_from_the_sentence_before_it_in_its_line() -> None:
+    """ "Then you MUST read …:" stood without a mark behind the first of two sentences before it."""
+    first = (
+        "- When the first message comes, you MUST read README.md in full, whatever it is about and whoever wrote it."
+    )
+    line = f"{first} Then ask which module it is about. Then you MUST read all of these, in parallel:"
+    _, asked, lead = prose.read([line, "    - packages/ai/README.md"]).records[:3]
+    assert lead.kind == "heading" and lacks_its_start(asked, lead)
+    apart, other = prose.read(["Read README.md in full.", "", "Then all of these:", "- packages/ai/README.md"]).records[
+        :2
+    ]
+    assert other.kind == "heading" and not lacks_its_start(apart, other)
 
 
 def test_what_a_manual_orders_in_capitals_is_a_claim_but_not_in_a_text_that_shouts_everywhere() -> None:

@@ -16,7 +16,7 @@ from .blocks import escaped
 from .item import OUTCOMES, Item
 from .manifest import BRIEF_ITEM
 from .pieces import Spot
-from .rank import Need, called, names_in
+from .rank import EXAMPLE, Need, called, names_in
 from .records import STATE, Record, Table
 from .study import Marked, Study, shapes_of
 from .verdict import shared
@@ -119,6 +119,9 @@ class Choice:
         }
         for n in self._marked[number].derived:
             values[numbers[n]] *= _DERIVED
+        if source.form == "prose":
+            for n in _in_examples(self._marked[number], records):
+                values[numbers[n]] *= EXAMPLE
         known = {(spec.cls, spec.text): n for spec, n in zip(facts.specs, numbers, strict=True)}
         twin = self._twins[number]
         fresh = self.studies[number].lines - self.studies[twin].lines if twin >= 0 else Counter[str]()
@@ -196,6 +199,14 @@ class Choice:
             gone = {column for _, column in sorted(worth)[: max(1, len(block.columns) // 2)]}
             found[block.table] = tuple(sorted(block.shown - gone))
         return found
+
+
+def _in_examples(marked: Marked, records: Sequence[Record]) -> set[int]:
+    """Specifics that nothing but fields of an example has, by their numbers in `Facts.specs`."""
+    inside, outside = set[int](), set[int]()
+    for record, cells in zip(records, marked.cells, strict=True):
+        (inside if record.kind == "field" else outside).update(n for cell in cells for n in cell)
+    return inside - outside
 
 
 def _renumbered(

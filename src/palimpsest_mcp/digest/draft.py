@@ -285,7 +285,7 @@ class Drafts:
         source = self._request.sources[number]
         page = ADDRESS.match(source.action.target if source.action else source.url) is not None
         if example_only:
-            return hidden_sections(reading.records, shown, width, page=page)
+            return hidden_sections(reading.records, reading.tables, shown, width, page=page)
         return unshown(
             reading,
             item.blocks,

@@ -269,7 +269,7 @@ class _Print:
             return  # their line numbers say where they stand
         for n in reversed(above or [record.under]):
             text = records[n].text
-            own = f"{self._indent(n)}{escaped(text)}"
+            own = f"{self._before(n)}{escaped(text)}"
             text = f"{indent}{text}" if indent else f"{own} {CUT}" if self._goes_on(n) else own
             self.lines.append(Printed("quote", text, (number,)))
             self._shown.add(n)

@@ -58,6 +58,8 @@ _ERROR_AT = re.compile(r"\W{0,3}(?:error: )?([^\s:()]*[^\W\d_]\.\w+)(?:[:(](\d{1
 _KEY = re.compile(r"^\W*([A-Za-z_][\w.-]*)[\"']?\s*[:=]")
 _PATH = re.compile(r"([\w$.-]+): (?=[\w$.-]+=)")
 """Before the fields of an object: where it lies."""
+_NAME = re.compile(r"[A-Za-z_]\w*")
+"""Of a list in an object, which stands behind one of its fields."""
 _LONG_FIELD = re.compile(r"([A-Za-z_][\w.-]*):")
 """What stands above the lines of a field that is a text by itself."""
 _PLACE = re.compile(r"^\d{1,6}[→\t:|] ?")
@@ -177,12 +179,13 @@ def unshown(
     parts = len(lists) + bool(own) + any(one.total == 1 for one in blocks)
     told = _fields([records[n] for n in sorted(shown)], tables, -1) if own else ()
     whole_fields = any(one not in told for one in _fields(own, tables, -1))
-    if parts > 1 or whole_fields or (rows and any(one.total <= FEW_ROWS for one in lists)):
+    built = "" if data else example(records, tables, shown, width)
+    if not built and (parts > 1 or whole_fields or (rows and any(one.total <= FEW_ROWS for one in lists))):
         lists = [one for one in lists if one.table not in seen or one.total <= FEW_ROWS]
         fields = _fields(hidden, tables, -1)
         lists_named = {one.noun for one in lists}
         others = [name for name in fields if name not in lists_named]
-        named = hidden_sections(records, shown, width, few=few, page=page, data=data, examples=False)
+        named = hidden_sections(records, tables, shown, width, few=few, page=page, data=data, examples=False)
         return "; ".join(filter(None, (named, object_outline(reading, lists, others, width - len(named), ask, shown))))
     hits = [n for n, one in enumerate(records) if n not in shown and one.kind == "hit"]
     errors = [n for n, one in enumerate(records) if n not in shown and one.kind == "error"]
@@ -191,12 +194,13 @@ def unshown(
     if len(errors) >= _LEAST and (said := _error_places(records, errors, min(width, _ERRORS))):
         return f"other {said}" if shown else said
     if few or not data:
-        return hidden_sections(records, shown, width, few=few, page=page, examples=not data)
+        return hidden_sections(records, tables, shown, width, few=few, page=page, examples=not data)
     return ""
 
 
 def hidden_sections(
     records: Sequence[Record],
+    tables: Sequence[Table],
     shown: Collection[int],
     width: int,
     *,
@@ -217,7 +221,9 @@ def hidden_sections(
     own = [one for one in hidden if one.kind == "heading" and one.worth]
     own = [one for one in own if one.text[:1] == "#" or not (data or one.text[-1:] in ":：")]  # others lead to a list
     points = [] if data else [found[1] for one in hidden if (found := _TITLED.match(one.text))]
-    built = example(records, shown, width) if examples else ""  # first: what is written by it must have these fields
+    built = (
+        example(records, tables, shown, width) if examples else ""
+    )  # first: what is written by it must have these fields
     said: list[str] = []
     for noun, names in (("section", _sections(own)), ("point", points)):
         if len(names) >= _LEAST and (few or len(names) <= _MOST_SECTIONS * (not page)):
@@ -225,12 +231,17 @@ def hidden_sections(
     return "; ".join(filter(None, (*said, built)))
 
 
-def example(records: Sequence[Record], shown: Collection[int], width: int) -> str:
-    """How an object is built that a text for people gives as an example: its fields, with what lies in them where that
-    fits; empty where nearly all stands there anyway."""
+def example(records: Sequence[Record], tables: Sequence[Table], shown: Collection[int], width: int) -> str:
+    """How an object is built that a text for people gives as an example: its fields and lists, with what lies in them
+    where that fits; empty where nearly all stands there anyway."""
     inner: dict[str, dict[str, None]] = {}
     hidden = set[str]()
     for number, one in enumerate(records):
+        if inner and one.table >= 0 and _NAME.fullmatch(noun := tables[one.table].noun):
+            inner.setdefault(noun, {}).update(
+                dict.fromkeys(name.partition(".")[0] for name in tables[one.table].columns)
+            )
+            hidden.update(() if number in shown else (noun,))
         if one.kind != "field":
             continue
         path = _PATH.match(one.text)

@@ -44,6 +44,9 @@ SENTENCE: Final = 160
 page, which are short, would go before what it says."""
 COMMON: Final = 0.3
 """How fast a record falls with each further one of its shape: rare before common."""
+EXAMPLE: Final = 0.25
+"""Share of its worth that a field has in a text for people, and a value that only such fields have: an example's, which
+nobody types. How the example is built is said beside it."""
 FOCUS: Final = 0.25
 """More for a record by each word of the focus in it: somebody asked for it."""
 FOCUS_MOST: Final = 3
@@ -242,6 +245,8 @@ class Need:
         if size > WHOLE and self._form in _SENTENCES and record.kind in ("line", "claim"):
             length = math.sqrt(min(size, SENTENCE) / WHOLE)
         own = KIND[record.kind] * record.worth * length
+        if record.kind == "field" and self._form == "prose":
+            own *= EXAMPLE
         if record.kind == "heading" and not record.worth and not self._wanted:
             return 0.0, 0.0  # it says nothing without what it leads to
         asked = sorted((self._weight(word) for word in self._asked_in(record.text)), reverse=True)

@@ -198,7 +198,8 @@ def refers_back(line: Record, following: Record) -> bool:
 
 def lacks_its_start(line: Record, following: Record) -> bool:
     """Whether a sentence goes on from the one before it, so that a mark must say where that is not shown."""
-    follows = line.kind in SPOKEN_KINDS and following.kind in SPOKEN_KINDS
+    leads_on = following.kind == "heading" and line.at == following.at  # to a list, in the same line
+    follows = line.kind in SPOKEN_KINDS and (following.kind in SPOKEN_KINDS or leads_on)
     return refers_back(line, following) or (follows and _GOES_ON_FROM.match(following.text) is not None)
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from .readers import PROSE, READERS
-from .readers.prose import BANNER
+from .readers.prose import BANNER, FIRST_TO_TYPE, TO_TYPE
 from .records import Reader, Reading, Record, Shape, Table, plain
 from .templates import Template, mined
 
@@ -60,6 +60,8 @@ class Source:
         self._heading = -1
         self._sections: list[tuple[int, int]] = []
         """Levels and records of the sections that the text is in."""
+        self._has_command = False
+        """A stretch of prose was read that has the first command of a manual."""
         self._templates = dict(templates)
         self.kept: dict[tuple[Any, ...], Any] = {}
         """What others made of the records, by what it depends on (`item.py`)."""
@@ -143,6 +145,8 @@ class Source:
         records, tables = self.reading.records, self.reading.tables
         first, table = len(records), len(tables)
         for n, record in enumerate(found.records, first):
+            if self._has_command and record.worth == FIRST_TO_TYPE:
+                record.worth = TO_TYPE  # the first one behind an example is not the manual's
             section = _section(record) if reader is PROSE else 0
             while section and self._sections and self._sections[-1][0] >= section:
                 self._sections.pop()
@@ -158,6 +162,7 @@ class Source:
             record.at += at
             records.append(record)
             self.forms.append(reader.name)
+        self._has_command |= any(one.worth == FIRST_TO_TYPE for one in found.records)
         tables += found.tables
         for one in found.objects:
             one.records = tuple(n + first for n in one.records)

@@ -43,14 +43,16 @@ _COMMAND = re.compile(
     r"|gh|curl|bash|sh|\./[\w./-]+) \S|\$ \S"
 )
 """The first line of a block that does not say what it is."""
-_FIRST_COMMAND, _FIRST_TO_TYPE = 5, 8.0
+_FIRST_COMMAND, FIRST_TO_TYPE = 5, 8.0
 """Lines of the first command of a manual, and what each is worth: whoever read it came to type it."""
-_COMMANDS, _TO_TYPE, _MORE_TO_TYPE = 8, 3.0, 1.6
+_COMMANDS, TO_TYPE, _MORE_TO_TYPE = 8, 3.0, 1.6
 """Lines of commands that a reader wants beside it, what each is worth, and one of those after them."""
 _ORDER = re.compile(
     r"\b(?:MUST(?: NOT)?|SHALL(?: NOT)?|MANDATORY|REQUIRED|NEVER|ALWAYS|CRITICAL|D(?:O|o) NOT|DON'T|FORBIDDEN)\b"
 )
 """In capitals within a sentence: what a manual wants kept whatever else is forgotten."""
+_RULE_OF = re.compile(r"(?:[-*+•] |\d{1,2}[.)] )?(?:\*\*)?(?:Always|Never|Do not|Don['’]t|You must) \w")
+"""How a point of a list begins that rules what its reader does."""
 _ORDERS, _TO_KEEP = 8, 4.0
 """Lines with one that count, and what each is worth: a text that shouts everywhere says nothing by it."""
 _CLOSING = ("```", "~~~")
@@ -235,7 +237,7 @@ def read(lines: Sequence[str]) -> Reading:
         elif fenced:
             typed = run and text[0] != "#"
             commands += typed
-            wanted = _FIRST_TO_TYPE if commands <= _FIRST_COMMAND else _TO_TYPE
+            wanted = FIRST_TO_TYPE if commands <= _FIRST_COMMAND else TO_TYPE
             worth = (wanted if commands <= _COMMANDS else _MORE_TO_TYPE) if typed else 0.8
             out.append(Record(text, worth=worth, under=here.open[-1][1], at=i, indent=line[:indent]))
             here.fresh = False
@@ -266,7 +268,8 @@ def read(lines: Sequence[str]) -> Reading:
                     )
                     told |= lead
                     record.worth = (0.6 if item else 0.3) if link else 2.0 if lead else 1.5 if first else 1.0
-                    if orders < _ORDERS and not piece.isupper() and _ORDER.search(piece):
+                    ordered = _ORDER.search(piece) or (item and _RULE_OF.match(piece))
+                    if orders < _ORDERS and not piece.isupper() and ordered:
                         orders += 1
                         record.kind, record.worth = "claim", _TO_KEEP
                 out.append(record)
