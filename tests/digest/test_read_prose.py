@@ -190,16 +190,10 @@ def test_a_point_that_begins_with_what_to_do_always_or_never_is_a_claim() -> Non
 
 def test_a_lead_to_a_list_goes_on_from_the_sentence_before_it_in_its_line() -> None:
     """ "Then you MUST read …:" stood without a mark behind the first of two sentences before it."""
-    first = (
-        "- When the first message comes, you MUST read README.md in full, whatever it is about and whoever wrote it."
-    )
-    line = f"{first} Then ask which module it is about. Then you MUST read all of these, in parallel:"
-    _, asked, lead = prose.read([line, "    - packages/ai/README.md"]).records[:3]
-    assert lead.kind == "heading" and lacks_its_start(asked, lead)
-    apart, other = prose.read(["Read README.md in full.", "", "Then all of these:", "- packages/ai/README.md"]).records[
-        :2
-    ]
-    assert other.kind == "heading" and not lacks_its_start(apart, other)
+    asked = Record("Then ask which module it is about.", at=3)
+    lead = Record("Then you MUST read all of these, in parallel:", "heading", at=3)
+    assert lacks_its_start(asked, lead)
+    assert not lacks_its_start(asked, Record(lead.text, "heading", at=5)), "a section of its own"
 
 
 def test_what_a_manual_orders_in_capitals_is_a_claim_but_not_in_a_text_that_shouts_everywhere() -> None:
