@@ -123,7 +123,8 @@ async def test_the_report_says_how_many_left_and_the_archive_has_them(p: Palimps
 
 async def test_what_dropped_thinking_frees_goes_to_digests_and_is_counted(p: Palimpsest) -> None:
     messages = conversation(range(20))
-    for block in (one for row in messages if isinstance(row["content"], list) for one in row["content"]):
+    blocks: list[Block] = [one for row in messages if not isinstance(row["content"], str) for one in row["content"]]
+    for block in blocks:
         if block["type"] == "thinking":
             block["thinking"] = "Which of the jobs was it, and what did it write last? " * 30
     how: dict[str, Any] = {"target": 0.3, "force": True, "keep_last": 3}
