@@ -580,6 +580,16 @@ def test_lists_of_an_example_are_told_with_its_fields_whatever_else_the_manual_h
     assert said.endswith("example fields: title, camera (type, angle), dialogue (who, text)"), said
 
 
+def test_tables_of_a_manual_are_named_before_how_its_example_is_built() -> None:
+    """Five tables of colours gave way to the fields of an example, without a word."""
+    rows = "\n".join(f"| `color{n}` | Of part {n} |" for n in range(12))
+    theme = json.dumps({"name": "dark", "vars": {"gray": 242, "blue": 39}, "colors": {"accent": "blue"}}, indent=2)
+    source = Source(f"# Themes\n\nAll are required.\n\n| Token | Use |\n|---|---|\n{rows}\n\n```json\n{theme}\n```\n")
+    _, blocks = encoded(source.reading, range(len(source.reading.records)), [])
+    said = unshown(source.reading, blocks, {0, 1}, 200, few=False, data=False)
+    assert said.startswith("12 rows: Token `color0`, `color1`"), said
+
+
 def example_of(source: Source, shown: set[int], width: int) -> str:
     return example(source.reading.records, source.reading.tables, shown, width)
 

@@ -179,7 +179,9 @@ def unshown(
     parts = len(lists) + bool(own) + any(one.total == 1 for one in blocks)
     told = _fields([records[n] for n in sorted(shown)], tables, -1) if own else ()
     whole_fields = any(one not in told for one in _fields(own, tables, -1))
-    built = "" if data else example(records, tables, shown, width)
+    # In a text for people a list of an object is one of an example; its own tables hold what it says.
+    examples = not (data or any(one.table not in seen and tables[one.table].noun == Table(()).noun for one in lists))
+    built = example(records, tables, shown, width) if examples else ""
     if not built and (parts > 1 or whole_fields or (rows and any(one.total <= FEW_ROWS for one in lists))):
         lists = [one for one in lists if one.table not in seen or one.total <= FEW_ROWS]
         fields = _fields(hidden, tables, -1)
