@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from palimpsest_mcp.hosts.detect import parse_value
+from palimpsest_mcp.memory.absent import NOTHING_OPEN
 from palimpsest_mcp.memory.summary.fit import fit
 from palimpsest_mcp.memory.summary.harvest import harvest
 from palimpsest_mcp.memory.summary.sections import from_markdown, to_markdown
@@ -55,7 +56,7 @@ def test_it_says_what_was_asked_what_was_done_and_how_that_came_out() -> None:
         "changed 2 files: a.py, b.py",
         "`pytest -q` went well (message 6): 12 passed in 1s",
     ]
-    assert talk.told("open") == ["none detected"]
+    assert talk.told("open") == [NOTHING_OPEN]
     assert talk.told("next") == ["wait for the user: the agent had the last word, in message 8"]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from palimpsest_mcp.hosts.detect import parse_value
+from palimpsest_mcp.memory.absent import NOTHING_OPEN
 from palimpsest_mcp.memory.summary.facts import facts_of
 from palimpsest_mcp.memory.summary.fit import fit
 from palimpsest_mcp.memory.summary.talk import one_line
@@ -227,7 +228,7 @@ def test_the_newest_question_of_the_user_stays_open_until_the_agent_answers() ->
     assert facts(talk).questions == (f"The user's {open_one}.",)
     assert talk.told("open") == [f"the {open_one}"]
     talk.says("No, only config.ts uses it.")
-    assert facts(talk).questions == () and talk.told("open") == ["none detected"]
+    assert facts(talk).questions == () and talk.told("open") == [NOTHING_OPEN]
 
 
 def test_a_failed_try_is_not_to_be_settled_but_gone_round() -> None:
@@ -333,7 +334,7 @@ def test_a_turn_that_was_broken_off_and_continued_is_still_open() -> None:
 
 def test_what_hosts_show_of_a_users_own_shell_takes_nobodys_turn() -> None:
     talk = Talk("What did I just run?").run("ls", "a").says("You ran ls.").says("$ ls\na", "user")
-    assert talk.told("open") == ["none detected"]
+    assert talk.told("open") == [NOTHING_OPEN]
     assert talk.told("next") == ["wait for the user: the agent had the last word, in message 4"]
 
 
@@ -487,7 +488,7 @@ def test_boxes_of_a_plan_that_is_older_than_the_newest_request_are_no_todos() ->
     assert [one.text for one in talk.harvest().todos] == ["Move the rows"]
     summary = talk.says("Move the files to core first, please", "user").says("Done.").harvest()
     assert summary.todos == () and (summary.todos_done, summary.todos_total) == (0, 0)
-    assert talk.told("open") == ["none detected"] and talk.told("finished") == ["Write the table"]
+    assert talk.told("open") == [NOTHING_OPEN] and talk.told("finished") == ["Write the table"]
     todos = [{"content": "Move the rows", "status": "pending"}]
     talk = Talk().call("TodoWrite", todos=todos).says("Move the files to core first, please", "user").says("Done.")
     assert talk.told("open") == ["1 of 1 todo (list changed last in message 2: before the newest request)"]

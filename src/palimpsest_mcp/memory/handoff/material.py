@@ -12,6 +12,7 @@ import msgspec
 from ...models.handoffs import Check, Choice, FileNote, Finding, Handoff
 from ...models.summaries import AnchoredSummary, ChangedFile, Decision, Said, SessionFacts, Step, step_words
 from ...models.text import counted
+from ..absent import FORMER_NOTHING, NOTHING_OPEN
 from ..summary.errors_met import LEFT, RESOLUTIONS, WORKED
 from ..summary.facts import still_standing
 from ..summary.harvest import is_good, ran
@@ -235,7 +236,7 @@ class Material:
     def next(self) -> list[str]:
         """What follows from what is open, where anything does."""
         told = [one.text for one in self.summary.checkpoint if one.kind == "next"]
-        return [f"Next: {text}" for text in told if text != "none detected"]
+        return [f"Next: {text}" for text in told if text not in (NOTHING_OPEN, FORMER_NOTHING)]
 
     def places(self) -> list[str]:
         """The newest commit, and the files that were worked on last, with lines."""

@@ -11,6 +11,7 @@ from itertools import takewhile
 from ...models.items import Item
 from ...models.summaries import AnchoredSummary, ChangedFile, Decision, ErrorMet, Point, PointKind, Ran, Said
 from ...models.text import counted
+from ..absent import NOTHING_OPEN
 from .calls import BY_USER, Call, calls_of, strings, unquoted
 from .errors_met import EDITS, MADE_COMMIT, errors_met, met_error, pasted_error, programs, was_not_made
 from .facts import newest_calls, runs_of, since_said, still_standing
@@ -90,7 +91,7 @@ def checkpoint(
         ("finished", [*before[-MOST_COMMITS:], *todos.finished[-MOST_FINISHED:]]),
         ("done", [*_done(since, [one for _, one in errors], sorted(made), mask)]),
         ("failed", [_error(one, calls[number]) for number, one in failed[-MOST_FAILED:]]),
-        ("open", [*_open(failing, calls, items, todos, asked, mask)] or ["none detected"]),
+        ("open", [*_open(failing, calls, items, todos, asked, mask)] or [NOTHING_OPEN]),
         ("next", [next_step(items, calls, [*left.values()], failing, todos if is_fresh else None, mask)]),
     ]
     return tuple(Point(kind=kind, text=text) for kind, texts in lines for text in texts)

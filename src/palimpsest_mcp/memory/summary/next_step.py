@@ -10,6 +10,7 @@ from ...models.items import Item
 from ...models.summaries import ErrorMet, Said, Todo
 from ...models.text import counted
 from ...text.stem import stem
+from ..absent import NOTHING_OPEN
 from .calls import Call, is_act, is_check, strings
 from .errors_met import EDITS, checked_by_hook, finds, found_nothing, is_look, is_stopped, programs, viewless
 from .facts import call_line, is_thought, named_call, since_said
@@ -107,7 +108,7 @@ def next_step(
     own = [call for call in calls if not (call.agent or is_todo_tool(call.tool) or is_thought(call))]
     if own and not own[-1].answered:
         return "; then ".join(filter(None, (f"see what came of {named_call(own[-1], mask)}", todo)))
-    return "; then ".join(_work(items, calls, own, errors, failing, todos, todo, mask)) or "none detected"
+    return "; then ".join(_work(items, calls, own, errors, failing, todos, todo, mask)) or NOTHING_OPEN
 
 
 def _work(
