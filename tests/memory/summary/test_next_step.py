@@ -934,3 +934,41 @@ def test_a_plan_that_was_thought_before_words_of_the_same_message_is_told() -> N
     talk.messages.append({"role": "assistant", "content": [thought, {"type": "text", "text": "Let me do this:"}]})
     left = "; its plan in message 2, of which some may be done: Move the core; Update all imports"
     assert left in talk.run("mv a core/", "").told("next")[0]
+
+
+def test_what_a_search_shows_of_files_is_no_error_that_it_met() -> None:
+    code = "export class ThemeError extends Error {\n  onCancel: () => void; // missing, invalid"
+    talk = Talk().says("Now let me look at the errors:").run('grep -A 20 "class Theme" src/theme.ts', code)
+    assert "before 1 call (it went well)" in talk.told("next")[0]
+    talk.says("And at the others:").run("cat a.ts && grep x b.ts", "cat: a.ts: No such file or directory")
+    assert "before 1 call (it names an error)" in talk.told("next")[0]
+    talk.says("Now let me build it:").run("cat a.ts && ./go.sh", "error: cannot find x")
+    assert "before 1 call (it names an error)" in talk.told("next")[0]
+
+
+def test_a_commit_that_fails_alike_is_not_said_to_fail_with_another_error() -> None:
+    found = "Finding:\n  ┃      lib/summary.ex:{}:10 #(call_llm) error\nexit code 1"
+    talk = Talk().edit("/lib/a.ex")
+    talk.run("git add a && git commit -m x", found.format(110)).run("git commit -m x", found.format(112))
+    first, second = talk.harvest().errors_encountered
+    assert first.resolution == "a later run fails alike, and is told by itself" and second.resolution == ""
+    talk.run("git commit -m x", "fatal: another git process runs\nexit code 128")
+    assert "fails with another error" in resolutions(talk)[1]
+
+
+def test_what_the_user_chose_of_a_tools_question_stands_in_what_was_asked_last_behind_a_bare_continue() -> None:
+    answer = 'User has answered your questions: "Skip the hook, or fix?"="main was clean; fix the issues".'
+    talk = Talk().edit("/a.ex").says("continue", "user")
+    talk.call("AskUserQuestion", answer, questions=[]).edit("/b.ex")
+    assert talk.told("asked") == [
+        "message 1: Move the importer to Postgres; then message 6: main was clean; fix the issues"
+    ]
+
+
+def test_a_finding_of_a_file_edited_since_that_a_later_check_no_longer_names_is_not_told() -> None:
+    talk = Talk().edit("/lib/live.ex").run("mix dialyzer", "lib/live.ex:25:guard_fail never succeeds\nexit: 0")
+    talk.run("mix dialyzer --format short", "lib/live.ex:25:guard_fail The guard never succeeds.")
+    told = [one for one in talk.told("done") if "dialyzer" in one]
+    assert len(told) == 1 and "guard_fail" in told[0]
+    talk.edit("/w/lib/live.ex").run("git commit -m x", "lib/other.ex:9:call_without_opaque\nexit code 1")
+    assert not any("guard_fail" in one for one in talk.told("done"))

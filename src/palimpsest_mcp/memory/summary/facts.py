@@ -27,7 +27,9 @@ from .errors_met import (
     found_nothing,
     is_look,
     is_stopped,
+    names_error,
     programs,
+    same_but_numbers,
     shows_error,
 )
 from .orders import subject_words
@@ -215,6 +217,8 @@ _SKILLS = re.compile(r"(?:Skill|use_skill|load_skill)$")
 _SKILL_FILE = re.compile(r"([^/\\]+)[/\\]SKILL\.md$")
 MOST_NAMES = 3
 """Files that one line names."""
+_IN_FILE = re.compile(r"\W*([\w@./-]+\.\w{1,6})[:(]\d+")
+"""How checkers begin the line of what they found."""
 _COMMIT = re.compile(r"\bgit (?:\S+ )*commit\b")
 
 
@@ -280,7 +284,7 @@ def since_said(message: int, calls: Sequence[Call]) -> str:
         return ""
     last = since[-1]
     good = last.answered and (not last.failed or found_nothing(last))
-    shown = "names an error" if last.action.verb not in (*EDITS, "read") and shows_error(last) else "went well"
+    shown = "names an error" if last.action.verb not in EDITS and names_error(last) else "went well"
     came = shown if good else "failed" if last.failed else "has no result yet"
     return f"before {counted(len(since), 'call')} ({'the newest' if len(since) > 1 else 'it'} {came})"
 
@@ -412,6 +416,8 @@ def runs_of(calls: Sequence[Call], mask: Mask) -> tuple[Ran, ...]:
         rows[key] = number
     kept: list[tuple[str, Ran]] = []
     for (shown, folder), one in found.items():
+        if one.placed and _is_seen_gone(one.line, calls[rows[shown, folder] + 1 :]):
+            continue
         hooks = [number for number, call in enumerate(calls) if number > rows[shown, folder] and checked_by_hook(call)]
         later = calls[max((rows[shown, folder], *hooks)) + 1 :]
         edited, by_shell = len(changed_paths(later)), sum(map(changes_by_shell, later))
@@ -430,7 +436,23 @@ def runs_of(calls: Sequence[Call], mask: Mask) -> tuple[Ran, ...]:
 def _is_run_anew(one: Ran, later: Sequence[Ran]) -> bool:
     """Whether a run that is older than some edits was followed by one of all that the same program checks."""
     names = set(programs(one.command))
+    if any(other.command.startswith(f"{one.command} -") for other in later):  # the same with options more
+        return True
     return one.edited_since + one.shell_since > 0 and any(names <= set(ran) for ran in map(programs, _whole(later)))
+
+
+def _is_seen_gone(line: str, later: Sequence[Call]) -> bool:
+    """Whether the file of what a check found was edited since, and a later check, or a commit that a hook checks, names
+    places in files, and this one no more."""
+    found = _IN_FILE.match(line)
+    edited = False
+    for call in later if found else ():
+        if found and _is_good_edit(call):
+            edited = edited or call.action.target.endswith(found[1])
+        elif edited and call.answered and (_is_check(call) or _COMMIT.search(call.action.target)):
+            if finds(call) and not same_but_numbers(line, call.text):
+                return True
+    return False
 
 
 def _whole(runs: Sequence[Ran]) -> list[str]:

@@ -106,7 +106,7 @@ def _asked(asked: Said, items: Sequence[Item], calls: Sequence[Call], mask: Mask
         said = f"message {go_ahead.message}: {one_line(go_ahead.text, MAX_ANSWER)}{about}"
         then = f"message {row}: {one_line(words, MAX_ANSWER)}; before it, {said}" if row > go_ahead.message else said
         return f"{then}; before it, message {asked.message}: {one_line(asked.text, MAX_ASKED)}"
-    goes_on = go_ahead is not None and any(call.place[0] >= row for call in calls)  # it was heard: the request goes on
+    goes_on = go_ahead is not None and row == go_ahead.message and any(call.place[0] >= row for call in calls)
     then = f"; then message {row}: {one_line(words, MAX_ANSWER)}" if row > asked.message and not goes_on else ""
     return f"message {asked.message}: {one_line(asked.text, MAX_ASKED)}{then}"
 
