@@ -284,7 +284,7 @@ def test_a_plan_that_the_agent_works_by_is_the_next_step() -> None:
     assert talk.told("next") == [
         "go on with what is asked in message 1; the agent said last, in message 2, before 1 call (it went "
         "well): Changes needed: 1. Remove the flush 2. Move the components on submit; the newest call: Edit `/a.ts` "
-        "(message 3), which went well"
+        "(message 3): - a / + b"
     ]
     talk.says("This one is simple.").edit("/b.ts")
     assert talk.told("next")[0].endswith(
@@ -353,7 +353,7 @@ def test_an_edit_that_came_last_leaves_room_for_the_check_that_is_due() -> None:
     talk.edit("/src/theme.ts", "Successfully replaced text in /src/theme.ts. Changed 464 characters to 365. " * 3)
     assert talk.told("next") == [
         "go on with what is asked in message 1; the agent said last, in message 4, before 1 call (it went "
-        "well): Let me fix this; the newest call: Edit `/src/theme.ts` (message 5), which went well; then run `npm run "
+        "well): Let me fix this; the newest call: Edit `/src/theme.ts` (message 5): - a / + b; then run `npm run "
         "check` again, which ran last in message 2: files were changed since"
     ]
 
@@ -972,3 +972,45 @@ def test_a_finding_of_a_file_edited_since_that_a_later_check_no_longer_names_is_
     assert len(told) == 1 and "guard_fail" in told[0]
     talk.edit("/w/lib/live.ex").run("git commit -m x", "lib/other.ex:9:call_without_opaque\nexit code 1")
     assert not any("guard_fail" in one for one in talk.told("done"))
+
+
+def test_what_the_last_edits_changed_is_told_by_their_lines() -> None:
+    old, new = "setImmediate(() => {\n  apply(theme);\n});\nkeep();", "apply(theme);\nkeep();"
+    talk = Talk("Undo the setImmediate, please: it was the console.log that did it")
+    talk.call("Edit", "Replaced.", file_path="/src/tui.ts", old_string=old, new_string=new)
+    words = "- setImmediate(() => { (of 1 changed line)"
+    assert talk.told("done")[0] == "last, Edit `/src/tui.ts` (message 2): - setImmediate(() => {"
+    assert words not in talk.told("done")[0]
+    talk.call("Read", "a\nb", file_path="/src/theme.ts")
+    assert "edit of tui.ts (message 2): - setImmediate(() => {" in talk.told("done")
+    talk.call("Edit", "the edit failed", error=True, file_path="/src/b.ts", old_string="x", new_string="why")
+    assert not any("+ why" in one for one in talk.told("done"))
+
+
+def test_what_went_through_for_an_earlier_request_stands_in_the_summary() -> None:
+    talk = Talk("Cancel my flight M20IZO, please")
+    talk.call("cancel_reservation", '{"status": "cancelled"}', reservation_id="M20IZO").says("It is cancelled.")
+    talk.says("Now find me a flight from JFK to SFO on May 24", "user").call("search_flights", "[]", origin="JFK")
+    assert talk.told("finished") == ['went through: cancel_reservation `M20IZO` (message 2): {"status": "cancelled"}']
+
+
+def test_a_todo_that_several_commands_did_together_is_not_next() -> None:
+    todos = [
+        {"content": "Generate hero image and product images", "status": "in_progress"},
+        {"content": "Design and build the landing page", "status": "pending"},
+    ]
+    talk = Talk().call("TodoWrite", todos=todos)
+    talk.run("python generate.py --prompt-file hero.json", "Successfully generated image to /out/hero.jpg")
+    assert talk.told("next")[0].startswith("go on with: Generate hero image")
+    talk.run("python generate.py --prompt-file products.json", "Successfully generated image to /out/products.jpg")
+    did = "(message 6 did: Generate hero image and product images)"
+    assert talk.told("next") == [f"begin: Design and build the landing page {did}"]
+
+
+def test_a_list_whose_files_were_all_written_since_is_not_next() -> None:
+    todos = [{"content": f"Write {name}.md", "status": "pending"} for name in ("guide", "faq")]
+    talk = Talk().call("TodoWrite", todos=todos).call("Write", file_path="/d/guide.md", content="x")
+    assert "not ticked" not in talk.told("next")[0]
+    talk.call("Write", file_path="/d/faq.md", content="x")
+    written = "check and report: boxes of message 2 not ticked since; files written since: faq.md, guide.md"
+    assert talk.told("next")[0].startswith(written)

@@ -14,7 +14,7 @@ from ...models.summaries import AnchoredSummary, ChangedFile, Decision, Said, Se
 from ...models.text import counted
 from ..absent import FORMER_NOTHING, NOTHING_OPEN
 from ..summary.errors_met import LEFT, RESOLUTIONS, WORKED
-from ..summary.facts import still_standing
+from ..summary.facts import EDIT, still_standing
 from ..summary.harvest import is_good, ran
 from ..summary.next_step import BEFORE_IT, EDITED, LISTED, STARTED
 from ..summary.talk import CUT, only_resumes
@@ -336,6 +336,11 @@ class Material:
         told = [one for one in runs if not (one.failed and one.line in errors)]
         told = [one for one in told if good is None or is_good(one) == good]
         return [ran(one) for one in self.newest(field, told, self.room.runs)]
+
+    def changed(self) -> list[str]:
+        """What the last edits for the newest request changed."""
+        told = [one.text for one in self.summary.checkpoint if one.kind == "done" and one.text.startswith(EDIT)]
+        return [f"Done for it: {text}" for text in told]
 
     def unsaved(self) -> list[str]:
         """Files that were edited since the last commit, and tasks that were started and not closed."""

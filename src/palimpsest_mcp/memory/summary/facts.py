@@ -204,6 +204,19 @@ _OUTCOME_FIELD = re.compile(
     r'"(?:status|state|outcome|success|amount|total(?:_(?:price|cost|amount|paid))?|refund(?:ed)?|balance)": '
     r'(?:"[^"\n]{1,60}"|-?\d[\d.]*|true|false)'
 )
+_MADE_FILE = re.compile(
+    r"\b(?:generated|created|saved|written|wrote|exported|rendered|downloaded|stored)\b[^\n]{0,80}?"
+    r"\b(?:to|at|as|in|into)\b:?\s+['\"`]?((?:/|\./|~/|[A-Za-z]:\\)[^\s'\"`,;]+\.\w{1,8})\b",
+    re.IGNORECASE,
+)
+"""How a program says where it put what it made."""
+MAX_SAYS = 2_000
+"""Characters at either end of a result in which a program says so."""
+MOST_CHANGES = 3
+MAX_ROW = 100
+"""Characters of a line that an edit took out or brought in."""
+EDIT = "edit of "
+"""Begins the line that says what an edit changed."""
 _PROSE = re.compile(r"\.(?:md|txt|rst|log|out)$", re.IGNORECASE)
 """Files that say something themselves; of others a place says more."""
 FEW_ROWS = 3
@@ -251,7 +264,7 @@ def facts_of(items: Sequence[Item], mask: Mask) -> SessionFacts:
         changed=tuple(map(mask, changed_paths(calls))),
         read=_read(calls, changed, mask),
         runs=runs_of(calls, mask),
-        acts=tuple(call_line(call, mask) for call in calls if _is_done_act(call)),
+        acts=tuple(call_line(call, mask) for call in calls if is_done_act(call)),
         finished=todos_of(calls, mask).finished,
         activity=_activity(for_it, mask),
         calls_made=len(_worth_telling(for_it)),
@@ -449,9 +462,10 @@ def _is_seen_gone(line: str, later: Sequence[Call]) -> bool:
     for call in later if found else ():
         if found and _is_good_edit(call):
             edited = edited or call.action.target.endswith(found[1])
-        elif edited and call.answered and (_is_check(call) or _COMMIT.search(call.action.target)):
-            if finds(call) and not same_but_numbers(line, call.text):
-                return True
+            continue
+        checks = call.answered and (_is_check(call) or _COMMIT.search(call.action.target) is not None)
+        if edited and checks and finds(call) and not same_but_numbers(line, call.text):
+            return True
     return False
 
 
@@ -477,6 +491,43 @@ def _telling_line(text: str, line: str, mask: Mask) -> str:
     if not line or not any(line in row for row in masked):
         line = next((row for row in reversed(masked) if row.strip(_RULES) and not _NOISE.match(row)), "")
     return one_line(line.strip(_RULES), MAX_LINE)
+
+
+def made_files(call: Call) -> list[str]:
+    """Files that a command says it made."""
+    return _MADE_FILE.findall(_ends(call.text)) if call.action.verb == "run" and not call.failed else []
+
+
+def _ends(text: str) -> str:
+    return text if len(text) <= 2 * MAX_SAYS else f"{text[:MAX_SAYS]}\n{text[-MAX_SAYS:]}"
+
+
+def changes_made(calls: Sequence[Call], mask: Mask) -> list[str]:
+    """The last edits, each with the first line that it took out and that it brought in; what the newest call of all did
+    is told with it."""
+    last = next((call for call in reversed(calls) if _is_told(call)), None)
+    edits = [call for call in calls if _is_good_edit(call) and call is not last]
+    rows = ((call, _changed_rows(call, mask)) for call in edits[-MOST_CHANGES:])
+    return [
+        f"{EDIT}{mask(posixpath.basename(call.action.target))} (message {call.place[0] + 1}): {words}"
+        for call, words in rows
+        if words
+    ]
+
+
+def _changed_rows(call: Call, mask: Mask) -> str:
+    """The first line that an edit took out and the first that it brought in, and of how many."""
+    out: list[str] = []
+    into: list[str] = []
+    for old, new in edits_of(call.args):
+        before, after = (
+            [row.strip() for row in mask(ends_of(text)).splitlines() if _tells(row)] for text in (old, new)
+        )
+        out += [row for row in before if row not in after]
+        into += [row for row in after if row not in before]
+    told = [f"{sign} {one_line(rows[0], MAX_ROW)}" for sign, rows in (("-", out), ("+", into)) if rows]
+    more = f" (of {counted(len(out) + len(into), 'changed line')})" if len(out) + len(into) > len(told) else ""
+    return " / ".join(told) + more
 
 
 def newest_calls(calls: Sequence[Call], mask: Mask, number: int = KEPT_ACTIVITY) -> list[tuple[bool, str]]:
@@ -522,7 +573,8 @@ def _is_overtaken(call: Call, later: Sequence[Call]) -> bool:
     return any(posixpath.basename(path) in words for path in changed_paths(later))
 
 
-def _is_done_act(call: Call) -> bool:
+def is_done_act(call: Call) -> bool:
+    """Whether a call booked, cancelled or sent something, and went through."""
     return is_act(call) and call.answered and not call.failed and not is_todo_tool(call.tool)
 
 
@@ -565,6 +617,8 @@ def _came(call: Call, mask: Mask, limit: int) -> str:
         return "nothing was found"
     if call.failed:
         return "a person stopped it" if is_stopped(call) else f"failed: {error_line(text)}"
+    if _is_good_edit(call) and (changed := _changed_rows(call, mask)):
+        return changed
     if chosen := _CHOSEN.findall(text) if _ANSWERED.match(text) else []:
         return one_line(f"the user answered: {'; '.join(chosen)}", limit)
     if (entries := _entries(text)) and limit <= MAX_LINE:

@@ -14,7 +14,7 @@ from ...models.text import counted
 from ..absent import NOTHING_OPEN
 from .calls import BY_USER, Call, calls_of, strings, unquoted
 from .errors_met import EDITS, MADE_COMMIT, errors_met, met_error, pasted_error, programs, was_not_made
-from .facts import newest_calls, runs_of, since_said, still_standing
+from .facts import call_line, changes_made, is_done_act, made_files, newest_calls, runs_of, since_said, still_standing
 from .merge import arranged
 from .next_step import BEFORE_IT, LISTED, next_step, started, uncommitted
 from .orders import orders_of, rejected
@@ -46,6 +46,7 @@ MOST_FILES = 8
 """Files that one line names."""
 MOST_FINISHED = 8
 MOST_COMMITS = 3
+MOST_ACTS = 3
 MOST_FAILED = 4
 MOST_OPEN = 4
 MOST_TOOLS = 4
@@ -88,13 +89,18 @@ def checkpoint(
     is_fresh = todos.message >= asked.message
     lines: list[tuple[PointKind, Sequence[str]]] = [
         ("asked", [_asked(asked, items, calls, mask)]),
-        ("finished", [*before[-MOST_COMMITS:], *todos.finished[-MOST_FINISHED:]]),
+        ("finished", [*_gone_through(calls[:first], mask), *before[-MOST_COMMITS:], *todos.finished[-MOST_FINISHED:]]),
         ("done", [*_done(since, [one for _, one in errors], sorted(made), mask)]),
         ("failed", [_error(one, calls[number]) for number, one in failed[-MOST_FAILED:]]),
         ("open", [*_open(failing, calls, items, todos, asked, mask)] or [NOTHING_OPEN]),
         ("next", [next_step(items, calls, [*left.values()], failing, todos if is_fresh else None, mask)]),
     ]
     return tuple(Point(kind=kind, text=text) for kind, texts in lines for text in texts)
+
+
+def _gone_through(calls: Sequence[Call], mask: Mask) -> list[str]:
+    """What calls for earlier requests booked, cancelled or sent."""
+    return [f"went through: {call_line(call, mask)}" for call in calls if is_done_act(call)][-MOST_ACTS:]
 
 
 def _asked(asked: Said, items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> str:
@@ -150,6 +156,7 @@ def _done(calls: Sequence[Call], errors: Sequence[ErrorMet], commits: Sequence[s
     if files:
         more = f" and {len(files) - MOST_FILES} more" if len(files) > MOST_FILES else ""
         yield f"changed {counted(len(files), 'file')}: {', '.join(map(mask, short_names(files[-MOST_FILES:])))}{more}"
+    yield from changes_made(calls, mask)
     if folders := [one.path for one in changed if one.path.endswith("/")]:
         yield f"put files into {', '.join(map(mask, folders[-MOST_LAST:]))}"
     yield from (f"committed {text}" for text in commits)
@@ -227,14 +234,6 @@ _CLOSES = re.compile(
 )
 """Programs that end something outside of the folder: issues, requests, releases."""
 _ENDS_IT = re.compile(r"\b(?:close|merge|resolve|done|publish|upload)\b")
-_MADE_FILE = re.compile(
-    r"\b(?:generated|created|saved|written|wrote|exported|rendered|downloaded|stored)\b[^\n]{0,80}?"
-    r"\b(?:to|at|as|in|into)\b:?\s+['\"`]?((?:/|\./|~/|[A-Za-z]:\\)[^\s'\"`,;]+\.\w{1,8})\b",
-    re.IGNORECASE,
-)
-"""How a program says where it put what it made."""
-MAX_SAYS = 2_000
-"""Characters at either end of a result in which a program says so."""
 
 
 def artifacts_of(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> tuple[str, ...]:
@@ -256,7 +255,7 @@ def _from_calls(calls: Sequence[Call], mask: Mask) -> Iterator[str]:
             if ran and _ENDS_IT.search(unquoted(target)):
                 words = takewhile(_is_plain, unquoted(_FOLDER.sub("", target)).split())
                 yield f"ran `{one_line(mask(' '.join(words)), MAX_CLOSED).replace('`', '')}`"
-            yield from (f"made {one_line(mask(path), MAX_ARTIFACT)}" for path in _MADE_FILE.findall(_ends(call.text)))
+            yield from (f"made {one_line(mask(path), MAX_ARTIFACT)}" for path in made_files(call))
             if _MAKES.search(target):
                 yield from (one_line(mask(line), MAX_ARTIFACT) for line in _COMMIT.findall(call.text))
             if _ASKS.search(target):
@@ -266,10 +265,6 @@ def _from_calls(calls: Sequence[Call], mask: Mask) -> Iterator[str]:
 def _is_plain(word: str) -> bool:
     """Whether a word of a command line is neither option nor operator."""
     return word[0] not in "-|&;<>" and ">" not in word
-
-
-def _ends(text: str) -> str:
-    return text if len(text) <= 2 * MAX_SAYS else f"{text[:MAX_SAYS]}\n{text[-MAX_SAYS:]}"
 
 
 def _evidence(items: Sequence[Item], mask: Mask) -> Iterator[str]:
