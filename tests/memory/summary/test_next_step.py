@@ -1014,3 +1014,39 @@ def test_a_list_whose_files_were_all_written_since_is_not_next() -> None:
     talk.call("Write", file_path="/d/faq.md", content="x")
     written = "check and report: boxes of message 2 not ticked since; files written since: faq.md, guide.md"
     assert talk.told("next")[0].startswith(written)
+
+
+def test_the_newest_request_and_the_agents_newest_words_stand_whole_and_a_cut_keeps_the_last_sentence() -> None:
+    rules = " ".join(f"Rule {n} says that rows of kind {n} go first." for n in range(20))
+    talk = Talk(f"Write the guide. {rules} Give every file whole, please.").run("ls", "a")
+    assert talk.told("asked")[0].endswith("Give every file whole, please.") and "[…]" not in talk.told("asked")[0]
+    plan = " ".join(f"Part {n} of the guide tells of rows." for n in range(25))
+    talk.says(f"{plan} Shall I begin with part 3?")
+    assert facts(talk).reports[-1].text == f"{plan} Shall I begin with part 3?"
+    talk.says("Yes, please do that, and keep it short", "user").says(f"{plan * 3} Part 3 is written.")
+    assert (
+        facts(talk).reports[0].text.endswith("[…] Shall I begin with part 3?")
+        or "[…]" not in facts(talk).reports[0].text
+    )
+    assert facts(talk).reports[-1].text.endswith("[…] Part 3 is written.")
+
+
+def test_of_the_lines_that_changed_a_remark_is_not_the_one_that_is_told() -> None:
+    old, new = "// Hide it first\nsetImmediate(() => {\n  apply();", "// Hide it\napply();"
+    talk = Talk().call("Edit", "Replaced.", file_path="/src/tui.ts", old_string=old, new_string=new)
+    assert "(message 2): - setImmediate(() => { / + // Hide it (of 3 changed lines)" in talk.told("done")[0]
+
+
+def test_what_the_agent_listed_as_remaining_is_quoted_with_its_message() -> None:
+    listed = "WP16 is done.\n\n**Next steps (WP17-WP20):**\n- WP17: Move the components\n- WP20: Clean up\n\nShall I?"
+    talk = Talk().edit("/a.ts").says(listed)
+    words = "Next steps (WP17-WP20): - WP17: Move the components - WP20: Clean up"
+    assert talk.harvest().next_steps == (f"Listed by the agent in message 4: {words}",)
+    talk.says("Now copy the components into their final folder", "user").edit("/b.ts")
+    assert talk.harvest().next_steps == (f"Listed by the agent in message 4, before the newest request: {words}",)
+    old = talk.harvest()
+    talk.says("Copied.\n\nRemaining:\n1. Update the imports")
+    kept = fit(old, talk.harvest(), len, 100_000)
+    assert kept.next_steps == ("Listed by the agent in message 8: Remaining: 1. Update the imports",)
+    talk = Talk().says("Next steps are up to you: remaining work is none. Is that all right with you now?")
+    assert talk.harvest().next_steps == ()

@@ -198,6 +198,7 @@ class Material:
         asked = sorted((*self.facts.requests, *self.facts.replies), key=lambda one: one.message)
         requests = self.newest(field, self._untold(asked), self.room.requests)
         reports = self.newest(field, self._untold(self.facts.reports), self.room.reports)
+        requests, reports = _acts_once(requests, reports)
         said = [(one.message, 0, _by_user(one)) for one in requests]
         shown = {*self._told, *(one.message for one in requests)}
         said += [(one.message, 1, _by_agent(one, shown)) for one in reports]
@@ -225,7 +226,7 @@ class Material:
 
     def _is_intent(self, one: Said) -> bool:
         """Whether the handoff's task quotes it already."""
-        words = one.text.removesuffix(CUT)
+        words = one.text.partition(CUT)[0]
         return self._task_told and " ".join(self.summary.session_intent.split()).startswith(words)
 
     def orders(self) -> tuple[str, ...]:
@@ -293,7 +294,11 @@ class Material:
         )
 
     def decisions(self) -> tuple[Choice, ...]:
-        standing = [one for one in self.summary.decisions_made if not one.superseded]
+        asked = [one for one in (*self.facts.requests[-1:], self.facts.go_ahead, self.facts.chosen) if one is not None]
+        said = tuple(f"User, {words} {one.message}: " for one in asked for words in ("message", "answering in message"))
+        standing = [
+            one for one in self.summary.decisions_made if not (one.superseded or one.decision.startswith(said))
+        ]  # what was asked last stands below, whole
         kept = self.newest("decisions", standing, self.room.decisions)
         struck = [one for one in self.summary.decisions_made if one.superseded][-self.room.errors :]
         return (
@@ -367,6 +372,21 @@ class Material:
 
     def context(self) -> list[str]:
         return list(self.summary.technical_context)
+
+
+def _acts_once(*said: Sequence[Said]) -> tuple[tuple[Said, ...], ...]:
+    """What came of statements, each outcome only beside the newest of those that name it."""
+    newest = {
+        one.acts_since: one.message
+        for one in sorted((one for part in said for one in part), key=lambda one: one.message)
+    }
+    return tuple(
+        tuple(
+            one if newest[one.acts_since] == one.message else msgspec.structs.replace(one, acts_since="")
+            for one in part
+        )
+        for part in said
+    )
 
 
 def _by_agent(one: Said, shown: Collection[int]) -> str:

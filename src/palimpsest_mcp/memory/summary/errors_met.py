@@ -385,7 +385,7 @@ def names_error(call: Call) -> bool:
     if call.action.verb != "run" or not _only_shows(call.action.target):
         return shows_error(call)
     names = {name.split()[0] for name in programs(call.action.target)} | _SHELLS
-    said = (_SPEAKS.match(row) for row in call.text.splitlines())
+    said = (_SPEAKS.match(row[:MAX_LINE]) for row in call.text.splitlines())
     return any(found[1] in names and _LOUD.search(found[0]) for found in said if found)
 
 

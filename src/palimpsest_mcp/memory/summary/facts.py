@@ -213,6 +213,7 @@ _MADE_FILE = re.compile(
 MAX_SAYS = 2_000
 """Characters at either end of a result in which a program says so."""
 MOST_CHANGES = 3
+_REMARK = re.compile(r"(?://|/\*|\*/?(?: |$)|<!--)")
 MAX_ROW = 100
 """Characters of a line that an edit took out or brought in."""
 EDIT = "edit of "
@@ -267,7 +268,7 @@ def facts_of(items: Sequence[Item], mask: Mask) -> SessionFacts:
         acts=tuple(call_line(call, mask) for call in calls if is_done_act(call)),
         finished=todos_of(calls, mask).finished,
         activity=_activity(for_it, mask),
-        calls_made=len(_worth_telling(for_it)),
+        calls_made=sum(map(_is_told, for_it)),
         agents=_started(calls, _AGENTS, ("subagent_type", "agent_type", "agent"), mask),
         skills=_skills(calls, mask),
         items=len(items),
@@ -490,6 +491,8 @@ def _telling_line(text: str, line: str, mask: Mask) -> str:
     masked = mask(ends_of(text)).splitlines()
     if not line or not any(line in row for row in masked):
         line = next((row for row in reversed(masked) if row.strip(_RULES) and not _NOISE.match(row)), "")
+    if line.rstrip().endswith(":"):  # a heading: a place beside it says more
+        line = next((row for row in reversed(masked) if _IN_FILE.match(row)), line)
     return one_line(line.strip(_RULES), MAX_LINE)
 
 
@@ -523,9 +526,15 @@ def _changed_rows(call: Call, mask: Mask) -> str:
         before, after = (
             [row.strip() for row in mask(ends_of(text)).splitlines() if _tells(row)] for text in (old, new)
         )
-        out += [row for row in before if row not in after]
-        into += [row for row in after if row not in before]
-    told = [f"{sign} {one_line(rows[0], MAX_ROW)}" for sign, rows in (("-", out), ("+", into)) if rows]
+        known, brought = set(before), set(after)
+        out += [row for row in before if row not in brought]
+        into += [row for row in after if row not in known]
+    first = (
+        (sign, next((row for row in rows if not _REMARK.match(row)), *rows[:1]))
+        for sign, rows in (("-", out), ("+", into))
+        if rows
+    )
+    told = [f"{sign} {one_line(row, MAX_ROW)}" for sign, row in first]
     more = f" (of {counted(len(out) + len(into), 'changed line')})" if len(out) + len(into) > len(told) else ""
     return " / ".join(told) + more
 

@@ -33,6 +33,7 @@ from .talk import (
     one_line,
     only_resumes,
     open_questions,
+    remains_of,
     requests_of,
     spoken,
 )
@@ -53,9 +54,9 @@ MOST_TOOLS = 4
 """Further tools whose calls are counted."""
 MOST_LAST = 3
 """Newest calls that are told with what came of them."""
-MAX_ASKED = 700
+MAX_ASKED = 1_200
 """Characters of the newest request."""
-MAX_ANSWER = 80
+MAX_ANSWER = 160
 WENT_ON = 4
 """An error in so many of the newest calls is being worked on; an earlier one was left behind."""
 
@@ -109,7 +110,7 @@ def _asked(asked: Said, items: Sequence[Item], calls: Sequence[Call], mask: Mask
     row, words, _ = list(heard(items, calls, mask))[-1]
     if (go_ahead := go_ahead_of(items, mask)) is not None and not only_resumes(go_ahead):
         about = f" (said to: {go_ahead.about})" if go_ahead.about else ""
-        said = f"message {go_ahead.message}: {one_line(go_ahead.text, MAX_ANSWER)}{about}"
+        said = f"message {go_ahead.message}: {go_ahead.text}{about}"
         then = f"message {row}: {one_line(words, MAX_ANSWER)}; before it, {said}" if row > go_ahead.message else said
         return f"{then}; before it, message {asked.message}: {one_line(asked.text, MAX_ASKED)}"
     goes_on = go_ahead is not None and row == go_ahead.message and any(call.place[0] >= row for call in calls)
@@ -303,6 +304,7 @@ def harvest(
         decisions_made=decided,
         outdated_decisions=outdated,
         technical_context=tuple(_context(made.unnamed, project)),
+        next_steps=tuple(filter(None, [remains_of(here, mask)])),
         todos=todos.open,
         todos_done=todos.done,
         todos_total=todos.total,
@@ -381,7 +383,7 @@ def _last_said(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> str:
         return said
     since = since_said(newest.message, calls)
     if newest.is_thought:
-        words = one_line(newest.text, MAX_ANSWER * 2)
+        words = one_line(newest.text, MAX_ANSWER)
         return f"{since}, a thought: {words}" if since else f"a thought: {words}"
     return said if said.endswith(BEFORE) else (f"{since}: " if since else "") + said
 
