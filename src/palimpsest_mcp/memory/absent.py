@@ -45,7 +45,7 @@ ERRORS = Absent(
     "None detected in results of tools.\nNo errors were met.",
 )
 NEXT = Absent(
-    "Only todo lists and lists of what remains are looked for; none is open. The checkpoint has the next step.",
+    "Looked for in todo lists of tools and the agent's newest lists of what remains. The checkpoint has the next step.",
     "None was stated; the checkpoint has the next one.\nNo next steps were stated.",
 )
 ARTIFACTS = Absent(
@@ -74,12 +74,12 @@ IN_PROGRESS = Absent(
     "None detected in calls of tools.\nNothing is known to be in progress.",
 )
 REMAINING = Absent(
-    "No todo list of a tool names one; of the agent's words only lists of what remains were searched.",
+    "Looked for in todo lists of tools and the agent's newest lists of what remains; no other words were.",
     "None detected in todo lists.\nNothing is known to be blocked or deferred.\nNothing is known to remain.",
 )
 FACTS = Absent("No message is left to quote here.", "None detected in what was said.\nNo facts were stated.")
 QUESTIONS = Absent(
-    "Only the agent's questions after the newest request or call are looked for; none is open.",
+    "Only the agent's questions after the newest request or call are looked for; none was recognised.",
     "None detected in what was said.\nNo questions are known to be open.",
 )
 CONSTRAINTS = Absent(
@@ -108,7 +108,9 @@ INTEGRATION = Absent(CALLER, "No integration tests were planned.")
 ACCEPTANCE = Absent(
     "Calls of tools were looked at; none runs a check. Plans were not searched.", "No acceptance tests were planned."
 )
-ORDER = Absent("Only todo lists are looked for; none has an open entry.", "No order was stated.")
+ORDER = Absent(
+    "Looked for in todo lists of tools and the agent's newest lists of what remains.", "No order was stated."
+)
 STATUS = Absent(
     "Only todo lists are looked for; none was seen.", "No todo list was seen.\nNothing was ticked off or left open."
 )
