@@ -12,6 +12,7 @@ import pytest
 
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.errors import InvalidArgument, SessionUnknown, WriteFailed
+from palimpsest_mcp.memory import absent
 from palimpsest_mcp.memory.summary.sections import to_markdown
 from palimpsest_mcp.models.events import SessionKey
 from palimpsest_mcp.models.summaries import AnchoredSummary, Blocker
@@ -183,7 +184,7 @@ async def test_what_a_person_writes_into_the_file_stays(
     await compact(p, messages)
     text = kept(tmp_path).read_text("utf-8")
     text = text.replace("## Metadata", "## For Ana\nAsk about the port.\n\n## Metadata")
-    text = text.replace("None was stated; the checkpoint has the next one.", "- Call the harbour master")
+    text = text.replace(absent.NEXT.now, "- Call the harbour master")
     kept(tmp_path).write_text(text, "utf-8")
     await compact(p, with_edit(session(24)))
     summary = await p.summary("s")

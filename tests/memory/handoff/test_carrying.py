@@ -123,7 +123,7 @@ def test_calls_for_earlier_requests_and_looks_at_what_was_changed_since_are_not_
     ]
     text = to_markdown(handoff("task", [*SESSION, *looks, asked, *theme]))
     told = [line for line in text.split("\n") if line.startswith(("- Earlier call: ", "- Newest call: ", "- Before"))]
-    assert [line.partition(" `")[0] for line in told] == ["- Newest call: Edit"]
+    assert [line.partition(" `")[0] for line in told] == ["- Before these, 1 other call for it.", "- Newest call: Edit"]
     text = to_markdown(handoff("task", [*SESSION, asked, *looks]))
     shown = sum(line.startswith(("- Earlier call: ", "- Newest call: ")) for line in text.split("\n"))
     assert f"- Before these, {9 - shown} other calls for it.\n- Earlier call: " in text
@@ -208,3 +208,16 @@ def test_a_plan_that_the_agent_only_thought_of_is_told_as_a_thought() -> None:
     assert (
         f"- Agent, message {row}, a thought, its plan then: " in text or f"- Agent, message {row}, a thought: " in text
     )
+
+
+def test_what_was_asked_first_what_was_decided_last_and_what_came_of_it_are_told_once() -> None:
+    long = "Please move the importer to Postgres. " + "It is one big mess. " * 30 + "But I am not sure that it works."
+    answer = {"role": "user", "content": "yes, undo that, it was the console.log"}
+    offer = {"role": "assistant", "content": "The booking ABC123 stands. Would you like me to cancel it?"}
+    both = {"role": "assistant", "content": f"The booking ABC123 costs 490. {'It is on your card. ' * 12}"}
+    more = {"role": "user", "content": "Now find me another flight to Boston"}
+    act = call("c1", "cancel_reservation", '{"status": "cancelled"}', reservation_id="ABC123")
+    text = to_markdown(handoff("task", [{"role": "user", "content": long}, both, more, offer, answer, *act]))
+    assert ", at first: " not in text
+    assert text.count("cancel_reservation (message 6) went through for ABC123") <= 1
+    assert text.count("yes, undo that") == 1

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from palimpsest_mcp.hosts.detect import parse_value
+from palimpsest_mcp.memory.absent import NOTHING_OPEN
 from palimpsest_mcp.memory.summary.fit import fit
 from palimpsest_mcp.memory.summary.harvest import harvest
 from palimpsest_mcp.memory.summary.sections import from_markdown, to_markdown
@@ -53,9 +54,11 @@ def test_it_says_what_was_asked_what_was_done_and_how_that_came_out() -> None:
     assert talk.told("done") == [
         "Bash 1 time",
         "changed 2 files: a.py, b.py",
+        "edit of a.py (message 2): - a / + b",
+        "edit of b.py (message 4): - a / + b",
         "`pytest -q` went well (message 6): 12 passed in 1s",
     ]
-    assert talk.told("open") == ["none detected"]
+    assert talk.told("open") == [NOTHING_OPEN]
     assert talk.told("next") == ["wait for the user: the agent had the last word, in message 8"]
 
 
@@ -64,9 +67,10 @@ def test_only_the_newest_request_counts_and_what_was_committed_before_it_is_fini
     talk.says("Now move the exporter as well", "user").edit("/b.py")
     assert talk.told("asked") == ["message 7: Now move the exporter as well"]
     assert talk.told("finished") == ["[main 1a2b3c4] Move the importer"]
-    assert talk.told("done") == ["last, Edit `/b.py` (message 8): ok", "changed 1 file: b.py"]
-    assert "- Ticked off or committed, not to be done again: [main 1a2b3c4] Move the importer" in to_markdown(
-        talk.harvest()
+    assert talk.told("done") == ["last, Edit `/b.py` (message 8): - a / + b", "changed 1 file: b.py"]
+    assert (
+        "- Done before, ticked off or committed, not to be done again: [main 1a2b3c4] Move the importer"
+        in to_markdown(talk.harvest())
     )
 
 
@@ -124,6 +128,7 @@ def test_the_newest_calls_are_told_with_what_came_of_them_and_other_tools_are_co
         "page",
         "last, AskUserQuestion `How?` (message 10): the user answered: fix the issues",
         "changed 1 file: a.py",
+        "edit of a.py (message 8): - a / + b",
     ]
 
 

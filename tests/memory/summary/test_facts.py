@@ -172,7 +172,7 @@ def test_only_the_newest_call_of_all_is_called_so_an_edit_too() -> None:
     check = call(3, "Bash", "3 passed in 1s", command="pytest -q")
     assert facts(asked, *look, *edit).activity == (
         "Earlier call: Read `/b.py` (message 2): a / b",
-        "Newest call: Edit `/a.py` (message 4): The file has been updated.",
+        "Newest call: Edit `/a.py` (message 4): - a / + b",
     )
     assert [row.partition(":")[0] for row in facts(asked, *look, *edit, *check).activity] == ["Earlier call"]
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.errors import StoreNewer
+from palimpsest_mcp.memory import absent
+from palimpsest_mcp.memory.handoff.templates import TEMPLATES
 from palimpsest_mcp.memory.summary.sections import LAYOUT, PARTS, NotASummary, from_markdown, to_markdown
+from palimpsest_mcp.models.sections import Part
 from palimpsest_mcp.models.summaries import (
     AnchoredSummary,
     Blocker,
@@ -229,8 +234,37 @@ def test_a_newer_format_is_refused() -> None:
         from_markdown(text)
 
 
-@pytest.mark.parametrize("said", ["None was stated.", "No blockers and no open questions."])
+@pytest.mark.parametrize("said", absent.BLOCKERS.former.splitlines())
 def test_what_earlier_versions_wrote_where_nothing_is_open_is_no_blocker(said: str) -> None:
     text = to_markdown(AnchoredSummary(session="s1"))
-    assert "None was stated; the checkpoint has what is open." in text
-    assert from_markdown(text.replace("None was stated; the checkpoint has what is open.", said)).blockers == ()
+    assert absent.BLOCKERS.now in text
+    assert from_markdown(text.replace(absent.BLOCKERS.now, said)).blockers == ()
+
+
+CLAIMS = re.compile(
+    r"\bnobody\b|\bno one\b|\bwas stated\b|^There (?:is|are) no\b|^No\w* (?:is|are|was|were)\b", re.IGNORECASE
+)
+"""What says of a session what no code can know of it."""
+EVERY_PART = [
+    part for one in (LAYOUT, *(one.layout() for one in TEMPLATES.values())) for s in one.sections for part in s.parts
+]
+
+
+@pytest.mark.parametrize("part", EVERY_PART, ids=lambda part: part.field)
+def test_an_empty_section_says_where_code_looked_and_nothing_of_the_session(part: Part) -> None:
+    assert not CLAIMS.search(part.none)
+    looked = r"look(?:ed|s) (?:for|at)|searched|to quote|Given by"
+    assert re.search(looked, part.none, re.IGNORECASE), part.none
+
+
+@pytest.mark.parametrize("part", [part for part in EVERY_PART if part.former], ids=lambda part: part.field)
+def test_what_earlier_versions_wrote_in_an_empty_section_is_still_read_as_nothing(part: Part) -> None:
+    layout = next(
+        one
+        for one in (LAYOUT, *(one.layout() for one in TEMPLATES.values()))
+        if any(part in s.parts for s in one.sections)
+    )
+    section = next(s for s in layout.sections if part in s.parts)
+    for old in part.former.splitlines():
+        head = [f"## {section.heading}", *([f"### {part.heading}"] if part.heading else [])]
+        assert not layout.read([*head, old]).fields[part.field]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from palimpsest_mcp.hosts.detect import parse_value
+from palimpsest_mcp.memory.absent import NOTHING_OPEN
 from palimpsest_mcp.memory.summary.facts import facts_of
 from palimpsest_mcp.memory.summary.fit import fit
 from palimpsest_mcp.memory.summary.talk import one_line
@@ -227,7 +228,7 @@ def test_the_newest_question_of_the_user_stays_open_until_the_agent_answers() ->
     assert facts(talk).questions == (f"The user's {open_one}.",)
     assert talk.told("open") == [f"the {open_one}"]
     talk.says("No, only config.ts uses it.")
-    assert facts(talk).questions == () and talk.told("open") == ["none detected"]
+    assert facts(talk).questions == () and talk.told("open") == [NOTHING_OPEN]
 
 
 def test_a_failed_try_is_not_to_be_settled_but_gone_round() -> None:
@@ -283,7 +284,7 @@ def test_a_plan_that_the_agent_works_by_is_the_next_step() -> None:
     assert talk.told("next") == [
         "go on with what is asked in message 1; the agent said last, in message 2, before 1 call (it went "
         "well): Changes needed: 1. Remove the flush 2. Move the components on submit; the newest call: Edit `/a.ts` "
-        "(message 3), which went well"
+        "(message 3): - a / + b"
     ]
     talk.says("This one is simple.").edit("/b.ts")
     assert talk.told("next")[0].endswith(
@@ -333,7 +334,7 @@ def test_a_turn_that_was_broken_off_and_continued_is_still_open() -> None:
 
 def test_what_hosts_show_of_a_users_own_shell_takes_nobodys_turn() -> None:
     talk = Talk("What did I just run?").run("ls", "a").says("You ran ls.").says("$ ls\na", "user")
-    assert talk.told("open") == ["none detected"]
+    assert talk.told("open") == [NOTHING_OPEN]
     assert talk.told("next") == ["wait for the user: the agent had the last word, in message 4"]
 
 
@@ -352,7 +353,7 @@ def test_an_edit_that_came_last_leaves_room_for_the_check_that_is_due() -> None:
     talk.edit("/src/theme.ts", "Successfully replaced text in /src/theme.ts. Changed 464 characters to 365. " * 3)
     assert talk.told("next") == [
         "go on with what is asked in message 1; the agent said last, in message 4, before 1 call (it went "
-        "well): Let me fix this; the newest call: Edit `/src/theme.ts` (message 5), which went well; then run `npm run "
+        "well): Let me fix this; the newest call: Edit `/src/theme.ts` (message 5): - a / + b; then run `npm run "
         "check` again, which ran last in message 2: files were changed since"
     ]
 
@@ -487,7 +488,7 @@ def test_boxes_of_a_plan_that_is_older_than_the_newest_request_are_no_todos() ->
     assert [one.text for one in talk.harvest().todos] == ["Move the rows"]
     summary = talk.says("Move the files to core first, please", "user").says("Done.").harvest()
     assert summary.todos == () and (summary.todos_done, summary.todos_total) == (0, 0)
-    assert talk.told("open") == ["none detected"] and talk.told("finished") == ["Write the table"]
+    assert talk.told("open") == [NOTHING_OPEN] and talk.told("finished") == ["Write the table"]
     todos = [{"content": "Move the rows", "status": "pending"}]
     talk = Talk().call("TodoWrite", todos=todos).says("Move the files to core first, please", "user").says("Done.")
     assert talk.told("open") == ["1 of 1 todo (list changed last in message 2: before the newest request)"]
@@ -933,3 +934,119 @@ def test_a_plan_that_was_thought_before_words_of_the_same_message_is_told() -> N
     talk.messages.append({"role": "assistant", "content": [thought, {"type": "text", "text": "Let me do this:"}]})
     left = "; its plan in message 2, of which some may be done: Move the core; Update all imports"
     assert left in talk.run("mv a core/", "").told("next")[0]
+
+
+def test_what_a_search_shows_of_files_is_no_error_that_it_met() -> None:
+    code = "export class ThemeError extends Error {\n  onCancel: () => void; // missing, invalid"
+    talk = Talk().says("Now let me look at the errors:").run('grep -A 20 "class Theme" src/theme.ts', code)
+    assert "before 1 call (it went well)" in talk.told("next")[0]
+    talk.says("And at the others:").run("cat a.ts && grep x b.ts", "cat: a.ts: No such file or directory")
+    assert "before 1 call (it names an error)" in talk.told("next")[0]
+    talk.says("Now let me build it:").run("cat a.ts && ./go.sh", "error: cannot find x")
+    assert "before 1 call (it names an error)" in talk.told("next")[0]
+
+
+def test_a_commit_that_fails_alike_is_not_said_to_fail_with_another_error() -> None:
+    found = "Finding:\n  ┃      lib/summary.ex:{}:10 #(call_llm) error\nexit code 1"
+    talk = Talk().edit("/lib/a.ex")
+    talk.run("git add a && git commit -m x", found.format(110)).run("git commit -m x", found.format(112))
+    first, second = talk.harvest().errors_encountered
+    assert first.resolution == "a later run fails alike, and is told by itself" and second.resolution == ""
+    talk.run("git commit -m x", "fatal: another git process runs\nexit code 128")
+    assert "fails with another error" in resolutions(talk)[1]
+
+
+def test_what_the_user_chose_of_a_tools_question_stands_in_what_was_asked_last_behind_a_bare_continue() -> None:
+    answer = 'User has answered your questions: "Skip the hook, or fix?"="main was clean; fix the issues".'
+    talk = Talk().edit("/a.ex").says("continue", "user")
+    talk.call("AskUserQuestion", answer, questions=[]).edit("/b.ex")
+    assert talk.told("asked") == [
+        "message 1: Move the importer to Postgres; then message 6: main was clean; fix the issues"
+    ]
+
+
+def test_a_finding_of_a_file_edited_since_that_a_later_check_no_longer_names_is_not_told() -> None:
+    talk = Talk().edit("/lib/live.ex").run("mix dialyzer", "lib/live.ex:25:guard_fail never succeeds\nexit: 0")
+    talk.run("mix dialyzer --format short", "lib/live.ex:25:guard_fail The guard never succeeds.")
+    told = [one for one in talk.told("done") if "dialyzer" in one]
+    assert len(told) == 1 and "guard_fail" in told[0]
+    talk.edit("/w/lib/live.ex").run("git commit -m x", "lib/other.ex:9:call_without_opaque\nexit code 1")
+    assert not any("guard_fail" in one for one in talk.told("done"))
+
+
+def test_what_the_last_edits_changed_is_told_by_their_lines() -> None:
+    old, new = "setImmediate(() => {\n  apply(theme);\n});\nkeep();", "apply(theme);\nkeep();"
+    talk = Talk("Undo the setImmediate, please: it was the console.log that did it")
+    talk.call("Edit", "Replaced.", file_path="/src/tui.ts", old_string=old, new_string=new)
+    words = "- setImmediate(() => { (of 1 changed line)"
+    assert talk.told("done")[0] == "last, Edit `/src/tui.ts` (message 2): - setImmediate(() => {"
+    assert words not in talk.told("done")[0]
+    talk.call("Read", "a\nb", file_path="/src/theme.ts")
+    assert "edit of tui.ts (message 2): - setImmediate(() => {" in talk.told("done")
+    talk.call("Edit", "the edit failed", error=True, file_path="/src/b.ts", old_string="x", new_string="why")
+    assert not any("+ why" in one for one in talk.told("done"))
+
+
+def test_what_went_through_for_an_earlier_request_stands_in_the_summary() -> None:
+    talk = Talk("Cancel my flight M20IZO, please")
+    talk.call("cancel_reservation", '{"status": "cancelled"}', reservation_id="M20IZO").says("It is cancelled.")
+    talk.says("Now find me a flight from JFK to SFO on May 24", "user").call("search_flights", "[]", origin="JFK")
+    assert talk.told("finished") == ['went through: cancel_reservation `M20IZO` (message 2): {"status": "cancelled"}']
+
+
+def test_a_todo_that_several_commands_did_together_is_not_next() -> None:
+    todos = [
+        {"content": "Generate hero image and product images", "status": "in_progress"},
+        {"content": "Design and build the landing page", "status": "pending"},
+    ]
+    talk = Talk().call("TodoWrite", todos=todos)
+    talk.run("python generate.py --prompt-file hero.json", "Successfully generated image to /out/hero.jpg")
+    assert talk.told("next")[0].startswith("go on with: Generate hero image")
+    talk.run("python generate.py --prompt-file products.json", "Successfully generated image to /out/products.jpg")
+    did = "(message 6 did: Generate hero image and product images)"
+    assert talk.told("next") == [f"begin: Design and build the landing page {did}"]
+
+
+def test_a_list_whose_files_were_all_written_since_is_not_next() -> None:
+    todos = [{"content": f"Write {name}.md", "status": "pending"} for name in ("guide", "faq")]
+    talk = Talk().call("TodoWrite", todos=todos).call("Write", file_path="/d/guide.md", content="x")
+    assert "not ticked" not in talk.told("next")[0]
+    talk.call("Write", file_path="/d/faq.md", content="x")
+    written = "check and report: boxes of message 2 not ticked since; files written since: faq.md, guide.md"
+    assert talk.told("next")[0].startswith(written)
+
+
+def test_the_newest_request_and_the_agents_newest_words_stand_whole_and_a_cut_keeps_the_last_sentence() -> None:
+    rules = " ".join(f"Rule {n} says that rows of kind {n} go first." for n in range(20))
+    talk = Talk(f"Write the guide. {rules} Give every file whole, please.").run("ls", "a")
+    assert talk.told("asked")[0].endswith("Give every file whole, please.") and "[…]" not in talk.told("asked")[0]
+    plan = " ".join(f"Part {n} of the guide tells of rows." for n in range(25))
+    talk.says(f"{plan} Shall I begin with part 3?")
+    assert facts(talk).reports[-1].text == f"{plan} Shall I begin with part 3?"
+    talk.says("Yes, please do that, and keep it short", "user").says(f"{plan * 3} Part 3 is written.")
+    assert (
+        facts(talk).reports[0].text.endswith("[…] Shall I begin with part 3?")
+        or "[…]" not in facts(talk).reports[0].text
+    )
+    assert facts(talk).reports[-1].text.endswith("[…] Part 3 is written.")
+
+
+def test_of_the_lines_that_changed_a_remark_is_not_the_one_that_is_told() -> None:
+    old, new = "// Hide it first\nsetImmediate(() => {\n  apply();", "// Hide it\napply();"
+    talk = Talk().call("Edit", "Replaced.", file_path="/src/tui.ts", old_string=old, new_string=new)
+    assert "(message 2): - setImmediate(() => { / + // Hide it (of 3 changed lines)" in talk.told("done")[0]
+
+
+def test_what_the_agent_listed_as_remaining_is_quoted_with_its_message() -> None:
+    listed = "WP16 is done.\n\n**Next steps (WP17-WP20):**\n- WP17: Move the components\n- WP20: Clean up\n\nShall I?"
+    talk = Talk().edit("/a.ts").says(listed)
+    words = "Next steps (WP17-WP20): - WP17: Move the components - WP20: Clean up"
+    assert talk.harvest().next_steps == (f"Listed by the agent in message 4: {words}",)
+    talk.says("Now copy the components into their final folder", "user").edit("/b.ts")
+    assert talk.harvest().next_steps == (f"Listed by the agent in message 4, before the newest request: {words}",)
+    old = talk.harvest()
+    talk.says("Copied.\n\nRemaining:\n1. Update the imports")
+    kept = fit(old, talk.harvest(), len, 100_000)
+    assert kept.next_steps == ("Listed by the agent in message 8: Remaining: 1. Update the imports",)
+    talk = Talk().says("Next steps are up to you: remaining work is none. Is that all right with you now?")
+    assert talk.harvest().next_steps == ()

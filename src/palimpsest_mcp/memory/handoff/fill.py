@@ -54,6 +54,7 @@ def _task(of: Material) -> dict[str, Any]:
         "in_progress": (
             *of.state(),
             *of.next(),
+            *of.changed(),
             *of.unsaved(),
             *of.runs("in_progress", good=False),
             *of.newest_calls(),
@@ -111,7 +112,7 @@ def _implementation(of: Material) -> dict[str, Any]:
     ]
     reports = of.facts.reports[-1:] if of.facts.requests else ()  # else it stands under In Progress
     told = [f"Reported last (message {one.message}): {one.text}" for one in reports]
-    doing = [*of.state(), *of.next(), *of.unsaved(), *of.newest_calls(), *of.worked_on()]
+    doing = [*of.state(), *of.next(), *of.changed(), *of.unsaved(), *of.newest_calls(), *of.worked_on()]
     remaining = of.first("remaining", of.remaining(), of.room.todos)
     return {
         "orders": of.orders(),

@@ -12,8 +12,9 @@ import msgspec
 from ...models.handoffs import Check, Choice, FileNote, Finding, Handoff
 from ...models.summaries import AnchoredSummary, ChangedFile, Decision, Said, SessionFacts, Step, step_words
 from ...models.text import counted
+from ..absent import FORMER_NOTHING, NOTHING_OPEN
 from ..summary.errors_met import LEFT, RESOLUTIONS, WORKED
-from ..summary.facts import still_standing
+from ..summary.facts import EDIT, still_standing
 from ..summary.harvest import is_good, ran
 from ..summary.next_step import BEFORE_IT, EDITED, LISTED, STARTED
 from ..summary.talk import CUT, only_resumes
@@ -197,6 +198,7 @@ class Material:
         asked = sorted((*self.facts.requests, *self.facts.replies), key=lambda one: one.message)
         requests = self.newest(field, self._untold(asked), self.room.requests)
         reports = self.newest(field, self._untold(self.facts.reports), self.room.reports)
+        requests, reports = _acts_once(requests, reports)
         said = [(one.message, 0, _by_user(one)) for one in requests]
         shown = {*self._told, *(one.message for one in requests)}
         said += [(one.message, 1, _by_agent(one, shown)) for one in reports]
@@ -224,7 +226,7 @@ class Material:
 
     def _is_intent(self, one: Said) -> bool:
         """Whether the handoff's task quotes it already."""
-        words = one.text.removesuffix(CUT)
+        words = one.text.partition(CUT)[0]
         return self._task_told and " ".join(self.summary.session_intent.split()).startswith(words)
 
     def orders(self) -> tuple[str, ...]:
@@ -235,7 +237,7 @@ class Material:
     def next(self) -> list[str]:
         """What follows from what is open, where anything does."""
         told = [one.text for one in self.summary.checkpoint if one.kind == "next"]
-        return [f"Next: {text}" for text in told if text != "none detected"]
+        return [f"Next: {text}" for text in told if text not in (NOTHING_OPEN, FORMER_NOTHING)]
 
     def places(self) -> list[str]:
         """The newest commit, and the files that were worked on last, with lines."""
@@ -292,7 +294,11 @@ class Material:
         )
 
     def decisions(self) -> tuple[Choice, ...]:
-        standing = [one for one in self.summary.decisions_made if not one.superseded]
+        asked = [one for one in (*self.facts.requests[-1:], self.facts.go_ahead, self.facts.chosen) if one is not None]
+        said = tuple(f"User, {words} {one.message}: " for one in asked for words in ("message", "answering in message"))
+        standing = [
+            one for one in self.summary.decisions_made if not (one.superseded or one.decision.startswith(said))
+        ]  # what was asked last stands below, whole
         kept = self.newest("decisions", standing, self.room.decisions)
         struck = [one for one in self.summary.decisions_made if one.superseded][-self.room.errors :]
         return (
@@ -336,6 +342,11 @@ class Material:
         told = [one for one in told if good is None or is_good(one) == good]
         return [ran(one) for one in self.newest(field, told, self.room.runs)]
 
+    def changed(self) -> list[str]:
+        """What the last edits for the newest request changed."""
+        told = [one.text for one in self.summary.checkpoint if one.kind == "done" and one.text.startswith(EDIT)]
+        return [f"Done for it: {text}" for text in told]
+
     def unsaved(self) -> list[str]:
         """Files that were edited since the last commit, and tasks that were started and not closed."""
         told = [one.text for one in self.summary.checkpoint if one.kind == "open"]
@@ -361,6 +372,21 @@ class Material:
 
     def context(self) -> list[str]:
         return list(self.summary.technical_context)
+
+
+def _acts_once(*said: Sequence[Said]) -> tuple[tuple[Said, ...], ...]:
+    """What came of statements, each outcome only beside the newest of those that name it."""
+    newest = {
+        one.acts_since: one.message
+        for one in sorted((one for part in said for one in part), key=lambda one: one.message)
+    }
+    return tuple(
+        tuple(
+            one if newest[one.acts_since] == one.message else msgspec.structs.replace(one, acts_since="")
+            for one in part
+        )
+        for part in said
+    )
 
 
 def _by_agent(one: Said, shown: Collection[int]) -> str:

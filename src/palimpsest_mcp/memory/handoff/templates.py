@@ -43,6 +43,7 @@ from ...models.sections import (
     titled,
 )
 from ...models.text import code, find_stop, inline, plain_code, plain_inline
+from .. import absent
 
 # Kinds of entries of a handoff beside those that every document has.
 
@@ -205,8 +206,12 @@ class Template(NamedTuple):
         return Layout(self.sections, lambda heading: headings.get(folded(heading)), LEFT_OUT)
 
 
-def _one(heading: str, field: str, form: Form, none: str, former: str = "") -> Section:
-    return Section(heading, (Part(field, form, none, former=former),))
+def _part(field: str, form: Form, nothing: absent.Absent, heading: str = "", former_heading: str = "") -> Part:
+    return Part(field, form, nothing.now, heading, former=nothing.former, former_heading=former_heading)
+
+
+def _one(heading: str, field: str, form: Form, nothing: absent.Absent) -> Section:
+    return Section(heading, (_part(field, form, nothing),))
 
 
 def _critical(task: str, *, state: tuple[str, ...], context: tuple[str, ...]) -> tuple[Critical, ...]:
@@ -214,35 +219,15 @@ def _critical(task: str, *, state: tuple[str, ...], context: tuple[str, ...]) ->
     return (Critical("task", (task,)), Critical("current_state", state), Critical("key_context", context))
 
 
-_UNSAID = "None detected in what was said."
-_UNCALLED = "None detected in calls of tools."
-_UNLISTED = "None detected in todo lists."
-_UNDONE = "None detected in todo lists, commits and checks."
-"""Of what is absent, only where it was looked for."""
-_TASK = _one("Task", "task", TEXT, "No task was stated.")
-_POINTERS = _one("Pointers", POINTERS, TEXTS, "There are no pointers.")
-_DECISIONS = _one(
-    "Decisions Made",
-    "decisions",
-    CHOICES,
-    "No statement was recognised as a decision.",
-    former="No decisions were stated.\nNone detected in what user and agent said.",
-)
+_TASK = _one("Task", "task", TEXT, absent.TASK)
+_POINTERS = _one("Pointers", POINTERS, TEXTS, absent.POINTERS)
+_DECISIONS = _one("Decisions Made", "decisions", CHOICES, absent.DECISIONS)
 ORDERS = "Standing Orders"
-_ORDERS = _one(ORDERS, "orders", TEXTS, "None detected in what the user said.")
-_ERRORS = _one(
-    "Open Errors",
-    "errors",
-    TEXTS,
-    "None that is open was detected in results of tools.",
-    former="None detected in results of tools.",
-)
+_ORDERS = _one(ORDERS, "orders", TEXTS, absent.ORDERS)
+_ERRORS = _one("Open Errors", "errors", TEXTS, absent.OPEN_ERRORS)
 _LATER = (ORDERS, _ERRORS.heading, _DECISIONS.heading)
 """Files of an earlier version may lack them."""
 _KEY = "Key Context for Continuation"
-NO_OTHERS = "Only standing orders are looked for."
-NO_CONSTRAINTS = "None beside the standing orders.\nNo constraints were stated."
-"""What stood there in files of earlier versions."""
 
 TASK = Template(
     "task",
@@ -252,40 +237,32 @@ TASK = Template(
         _TASK,
         _ORDERS,
         _DECISIONS,
-        _one("Artifacts Produced", "artifacts", FILES, _UNCALLED, former="No artifacts were produced."),
+        _one("Artifacts Produced", "artifacts", FILES, absent.PRODUCED),
         Section(
             "Current State",
             (
-                Part("complete", TEXTS, _UNDONE, "Complete", former="Nothing is known to be complete."),
-                Part("in_progress", TEXTS, _UNCALLED, "In progress", former="Nothing is known to be in progress."),
-                Part(
-                    "blocked",
-                    TEXTS,
-                    _UNLISTED,
-                    "To do, blocked or deferred",
-                    former="Nothing is known to be blocked or deferred.",
-                    former_heading="Blocked or deferred",
-                ),
+                _part("complete", TEXTS, absent.COMPLETE, "Complete"),
+                _part("in_progress", TEXTS, absent.IN_PROGRESS, "In progress"),
+                _part("blocked", TEXTS, absent.REMAINING, "To do, blocked or deferred", "Blocked or deferred"),
             ),
         ),
         _ERRORS,
         Section(
             _KEY,
             (
-                Part(
+                _part(
                     "facts",
                     TEXTS,
-                    _UNSAID,
+                    absent.FACTS,
                     "What was said, oldest first; later lines may overtake earlier ones",
-                    former="No facts were stated.",
-                    former_heading="Facts",
+                    "Facts",
                 ),
-                Part("questions", TEXTS, _UNSAID, "Unresolved questions", former="No questions are known to be open."),
-                Part("constraints", TEXTS, NO_OTHERS, "Active constraints", former=NO_CONSTRAINTS),
+                _part("questions", TEXTS, absent.QUESTIONS, "Unresolved questions"),
+                _part("constraints", TEXTS, absent.CONSTRAINTS, "Active constraints"),
             ),
         ),
-        _one("Agents Used", "agents", TEXTS, "No call of another agent was seen.", former="No other agents were used."),
-        _one("Skills Applied", "skills", TEXTS, "No call of a skill was seen.", former="No skills were applied."),
+        _one("Agents Used", "agents", TEXTS, absent.AGENTS),
+        _one("Skills Applied", "skills", TEXTS, absent.SKILLS),
         _POINTERS,
     ),
     (_TASK.heading, ORDERS, _DECISIONS.heading, "Current State", _ERRORS.heading, _KEY),
@@ -300,12 +277,12 @@ RESEARCH = Template(
         _TASK,
         _ORDERS,
         _DECISIONS,
-        _one("System Understanding", "understanding", TEXT, "Nothing was written down about the system."),
-        _one("Files Involved", "files", FILES, _UNCALLED, former="No files were looked at."),
-        _one("Key Findings", "findings", FINDINGS, _UNSAID, former="No findings were stated."),
-        _one("Constraints & Gotchas", "constraints", TEXTS, NO_OTHERS, former=NO_CONSTRAINTS),
+        _one("System Understanding", "understanding", TEXT, absent.UNDERSTANDING),
+        _one("Files Involved", "files", FILES, absent.FILES_READ),
+        _one("Key Findings", "findings", FINDINGS, absent.FINDINGS),
+        _one("Constraints & Gotchas", "constraints", TEXTS, absent.CONSTRAINTS),
         _ERRORS,
-        _one("Open Questions", "questions", TEXTS, _UNSAID, former="No questions are known to be open."),
+        _one("Open Questions", "questions", TEXTS, absent.QUESTIONS),
         _POINTERS,
     ),
     (
@@ -328,20 +305,20 @@ PLAN = Template(
     (
         _TASK,
         _ORDERS,
-        _one("Changes", "changes", CHANGES, "No changes were planned."),
+        _one("Changes", "changes", CHANGES, absent.CHANGES),
         Section(
             "Test Strategy",
             (
-                Part("unit_tests", TEXTS, "No unit tests were planned.", "Unit"),
-                Part("integration_tests", TEXTS, "No integration tests were planned.", "Integration"),
-                Part("acceptance_tests", TEXTS, "No acceptance tests were planned.", "Acceptance"),
+                _part("unit_tests", TEXTS, absent.UNIT, "Unit"),
+                _part("integration_tests", TEXTS, absent.INTEGRATION, "Integration"),
+                _part("acceptance_tests", TEXTS, absent.ACCEPTANCE, "Acceptance"),
             ),
         ),
-        _one("Execution Order", "order", NUMBERS, "No order was stated."),
+        _one("Execution Order", "order", NUMBERS, absent.ORDER),
         _DECISIONS,
-        _one("Status", "status", CHECKS, "No todo list was seen.", former="Nothing was ticked off or left open."),
+        _one("Status", "status", CHECKS, absent.STATUS),
         _ERRORS,
-        _one("Plan Quality Signal", "quality", TEXT, "Nobody judged the plan."),
+        _one("Plan Quality Signal", "quality", TEXT, absent.QUALITY),
         _POINTERS,
     ),
     (_TASK.heading, ORDERS, "Execution Order", _DECISIONS.heading, "Status", _ERRORS.heading),
@@ -355,12 +332,12 @@ IMPLEMENTATION = Template(
     (
         _ORDERS,
         _DECISIONS,
-        _one("Completed", "completed", CHECKS, _UNDONE, former="Nothing is known to be complete."),
-        _one("In Progress", "in_progress", CHECKS, _UNCALLED, former="Nothing is known to be in progress."),
-        _one("Remaining", "remaining", CHECKS, _UNLISTED, former="Nothing is known to remain."),
-        _one("Issues Encountered", "issues", TEXTS, _UNSAID, former="No issues were met."),
+        _one("Completed", "completed", CHECKS, absent.COMPLETE),
+        _one("In Progress", "in_progress", CHECKS, absent.IN_PROGRESS),
+        _one("Remaining", "remaining", CHECKS, absent.REMAINING),
+        _one("Issues Encountered", "issues", TEXTS, absent.ISSUES),
         _ERRORS,
-        _one("Test Results", "tests", TEXTS, _UNCALLED, former="No tests were run."),
+        _one("Test Results", "tests", TEXTS, absent.TESTS),
         _POINTERS,
     ),
     (ORDERS, _DECISIONS.heading, "In Progress", "Remaining", "Issues Encountered", _ERRORS.heading),
@@ -372,13 +349,13 @@ FORK = Template(
     ForkHandoff,
     "Fork Handoff",
     (
-        _one("Purpose", "purpose", TEXT, "No purpose was stated."),
-        _one("Scope", "scope", TEXTS, "No scope was stated."),
+        _one("Purpose", "purpose", TEXT, absent.PURPOSE),
+        _one("Scope", "scope", TEXTS, absent.SCOPE),
         _ORDERS,
-        _one("Pointers, Not Duplication", POINTERS, TEXTS, "There are no pointers."),
-        _one("Suggested Skills", "skills", TEXTS, "No skills are suggested."),
-        _one("Key Context to Start", "facts", TEXTS, "No context was stated."),
-        _one("Hand-Back Expected", "hand_back", TEXTS, "Nothing in particular is expected back."),
+        _one("Pointers, Not Duplication", POINTERS, TEXTS, absent.POINTERS),
+        _one("Suggested Skills", "skills", TEXTS, absent.SKILLS),
+        _one("Key Context to Start", "facts", TEXTS, absent.START),
+        _one("Hand-Back Expected", "hand_back", TEXTS, absent.HAND_BACK),
     ),
     (),
     _critical("purpose", state=("facts", "scope"), context=("facts",)),
@@ -389,16 +366,10 @@ FORK_BACK = Template(
     ForkHandBack,
     "Fork Hand-Back",
     (
-        _one("Result Summary", "result", TEXT, "No result was stated."),
-        _one("Changes/Findings", "findings", FINDINGS, "No changes and no findings."),
-        _one("Merge Guidance", "merge_guidance", TEXTS, "Nothing needs care when this is taken over."),
-        _one(
-            "Open Items",
-            "open_items",
-            TEXTS,
-            "None detected in results and what was said.",
-            former="Nothing is known to be open.",
-        ),
+        _one("Result Summary", "result", TEXT, absent.RESULT),
+        _one("Changes/Findings", "findings", FINDINGS, absent.MADE),
+        _one("Merge Guidance", "merge_guidance", TEXTS, absent.MERGING),
+        _one("Open Items", "open_items", TEXTS, absent.OPEN_ITEMS),
         _POINTERS,
     ),
     (),

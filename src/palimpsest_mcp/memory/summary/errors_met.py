@@ -67,6 +67,10 @@ _INSERTED = late(r"\$\([^()]*\)[\w./-]*")
 _PROGRAM = late(r"^\s*(?:\w+=\S* )*(?:sudo |time |npx (?:-y )?|uv run |poetry run )?([\w./-]+)(.*)$", re.DOTALL)
 _SUBCOMMAND = late(r"^[a-z][\w:-]*$")
 _NO_PROGRAMS = frozenset(["cd", "echo", "export", "source", "set", "true", "printf", "sleep", "env"])
+_SHELLS = frozenset(["bash", "sh", "zsh", "fatal", "error"])
+_SPEAKS = re.compile(r"(?:\S*/)?([\w.-]+): .*")
+"""A line in which a program says something: it begins with its name."""
+_NUMBERS = re.compile(r"\d+")
 _STATEFUL = late(r"git (?!log|show|diff|status|checkout|blame)\w+$|npm run |(?:npm|pnpm|yarn|bun|cargo|mix|make) \w+$")
 """Programs that work on the whole folder: what they are given does not say what went wrong."""
 MADE_COMMIT = re.compile(r"^\[\S+ (?:\(root-commit\) )?[0-9a-f]{7,40}\] ", re.MULTILINE)
@@ -84,6 +88,7 @@ OTHERWISE = "a later call of the same kind worked"
 BELOW = "a later call that names it, or what is in it, worked"
 OTHERS = "a later run of the same command fails with another error"
 OTHER_CALLS = "a later call of the same kind fails with another error"
+AGAIN = "a later run fails alike, and is told by itself"
 ELSEWHERE = "another command that met it shows no error in a later run"
 LOOKED = "it only looked; the work went on without it"
 PROBED = "it only tried something out"
@@ -94,7 +99,7 @@ PASSED = "later checks of the whole went well"
 CHECKED = "its file was changed since, and a later check does not show it"
 WORKED = frozenset((*GONE.values(), OTHERWISE, BELOW, ELSEWHERE, ELSEWHERE_RUN, CHECKED, PROGRAM, PASSED))
 """A later result shows that the error is gone."""
-FAILS_OTHERWISE = frozenset((OTHERS, OTHER_CALLS))
+FAILS_OTHERWISE = frozenset((OTHERS, OTHER_CALLS, AGAIN))
 LEFT_ALONE = frozenset((LOOKED, PROBED, LEFT))
 """Nothing came back to it."""
 RESOLUTIONS = WORKED | FAILS_OTHERWISE | LEFT_ALONE
@@ -278,7 +283,7 @@ def _same_program(call: Call, line: str, later: Sequence[Call]) -> str:
     if not ran:
         return ""
     name, given = list(ran.items())[-1]
-    checked, passed, fails_otherwise = is_check(call.action.target), 0, False
+    checked, passed, fails_otherwise = is_check(call.action.target), 0, ""
     for other in later:
         if other.action.verb != "run" or not other.answered or is_stopped(other) or _are_apart(call, other):
             continue
@@ -293,8 +298,10 @@ def _same_program(call: Call, line: str, later: Sequence[Call]) -> str:
         on_it = bool(given & others[name]) or (whole and _STATEFUL.match(name) is not None)
         if on_it and not fails and not unseen:
             return PROGRAM
-        fails_otherwise = on_it and name.startswith("git ") and line.removesuffix(CUT) not in other.text
-    return OTHERS if fails_otherwise else PASSED if passed > 1 else ""
+        if on_it and name.startswith("git "):
+            alike = same_but_numbers(line, other.text)
+            fails_otherwise = OTHERS if not alike else AGAIN if met_error(other) else ""
+    return fails_otherwise or (PASSED if passed > 1 else "")
 
 
 def _run_by_another(call: Call, line: str, calls: Sequence[Call], number: int) -> str:
@@ -370,6 +377,33 @@ def finds(call: Call) -> bool:
     return shows_error(call) or _PLACE.search(call.text[-MAX_LOOKED_AT:]) is not None
 
 
+def names_error(call: Call) -> bool:
+    """Whether what a call printed says that the call itself met an error: of a command that only shows files, what its
+    programs say; the files may speak of errors as they like."""
+    if call.action.verb in ("read", "search"):
+        return False
+    if call.action.verb != "run" or not _only_shows(call.action.target):
+        return shows_error(call)
+    names = {name.split()[0] for name in programs(call.action.target)} | _SHELLS
+    said = (_SPEAKS.match(row[:MAX_LINE]) for row in call.text.splitlines())
+    return any(found[1] in names and _LOUD.search(found[0]) for found in said if found)
+
+
+def _only_shows(command: str) -> bool:
+    """Whether every part of a command line searches in files or shows them."""
+    parts = [part.strip() for part in _SEGMENT.split(unquoted(command[:MAX_LOOKED_AT])) if part.strip()]
+    return all(_LOOKS.match(part) or _SHOWS.match(part) or part.split()[0] in _NO_PROGRAMS for part in parts)
+
+
+def same_but_numbers(line: str, text: str) -> bool:
+    """Whether a text has an error's line, whatever numbers and white space stand in it."""
+    return _bare(line.removesuffix(CUT)) in _bare(text)
+
+
+def _bare(text: str) -> str:
+    return " ".join(_NUMBERS.sub("0", text).split())
+
+
 def shows_error(call: Call) -> bool:
     return any(_LOUD.search(row) and not _CALM.search(row) for row in call.text.splitlines()[-200:])
 
@@ -390,7 +424,7 @@ def _resolution(call: Call, line: str, later: Sequence[tuple[int, Call]]) -> tup
             told = call.action.verb == "other" or (
                 call.action.verb == "run" and _PLACED.search(error_line(other.text)) is not None
             )
-            fails_otherwise = told and not is_stopped(other) and begins not in other.text
+            fails_otherwise = told and not is_stopped(other) and not same_but_numbers(line, other.text)
             continue
         viewed = call.action.verb == "run" and _VIEWED.search(other.action.target) is not None
         if begins not in other.text and not (viewed and shows_error(other)):

@@ -27,7 +27,9 @@ from .errors_met import (
     found_nothing,
     is_look,
     is_stopped,
+    names_error,
     programs,
+    same_but_numbers,
     shows_error,
 )
 from .orders import subject_words
@@ -202,6 +204,20 @@ _OUTCOME_FIELD = re.compile(
     r'"(?:status|state|outcome|success|amount|total(?:_(?:price|cost|amount|paid))?|refund(?:ed)?|balance)": '
     r'(?:"[^"\n]{1,60}"|-?\d[\d.]*|true|false)'
 )
+_MADE_FILE = re.compile(
+    r"\b(?:generated|created|saved|written|wrote|exported|rendered|downloaded|stored)\b[^\n]{0,80}?"
+    r"\b(?:to|at|as|in|into)\b:?\s+['\"`]?((?:/|\./|~/|[A-Za-z]:\\)[^\s'\"`,;]+\.\w{1,8})\b",
+    re.IGNORECASE,
+)
+"""How a program says where it put what it made."""
+MAX_SAYS = 2_000
+"""Characters at either end of a result in which a program says so."""
+MOST_CHANGES = 3
+_REMARK = re.compile(r"(?://|/\*|\*/?(?: |$)|<!--)")
+MAX_ROW = 100
+"""Characters of a line that an edit took out or brought in."""
+EDIT = "edit of "
+"""Begins the line that says what an edit changed."""
 _PROSE = re.compile(r"\.(?:md|txt|rst|log|out)$", re.IGNORECASE)
 """Files that say something themselves; of others a place says more."""
 FEW_ROWS = 3
@@ -215,6 +231,8 @@ _SKILLS = re.compile(r"(?:Skill|use_skill|load_skill)$")
 _SKILL_FILE = re.compile(r"([^/\\]+)[/\\]SKILL\.md$")
 MOST_NAMES = 3
 """Files that one line names."""
+_IN_FILE = re.compile(r"\W*([\w@./-]+\.\w{1,6})[:(]\d+")
+"""How checkers begin the line of what they found."""
 _COMMIT = re.compile(r"\bgit (?:\S+ )*commit\b")
 
 
@@ -247,10 +265,10 @@ def facts_of(items: Sequence[Item], mask: Mask) -> SessionFacts:
         changed=tuple(map(mask, changed_paths(calls))),
         read=_read(calls, changed, mask),
         runs=runs_of(calls, mask),
-        acts=tuple(call_line(call, mask) for call in calls if _is_done_act(call)),
+        acts=tuple(call_line(call, mask) for call in calls if is_done_act(call)),
         finished=todos_of(calls, mask).finished,
         activity=_activity(for_it, mask),
-        calls_made=len(_worth_telling(for_it)),
+        calls_made=sum(map(_is_told, for_it)),
         agents=_started(calls, _AGENTS, ("subagent_type", "agent_type", "agent"), mask),
         skills=_skills(calls, mask),
         items=len(items),
@@ -280,7 +298,7 @@ def since_said(message: int, calls: Sequence[Call]) -> str:
         return ""
     last = since[-1]
     good = last.answered and (not last.failed or found_nothing(last))
-    shown = "names an error" if last.action.verb not in (*EDITS, "read") and shows_error(last) else "went well"
+    shown = "names an error" if last.action.verb not in EDITS and names_error(last) else "went well"
     came = shown if good else "failed" if last.failed else "has no result yet"
     return f"before {counted(len(since), 'call')} ({'the newest' if len(since) > 1 else 'it'} {came})"
 
@@ -412,6 +430,8 @@ def runs_of(calls: Sequence[Call], mask: Mask) -> tuple[Ran, ...]:
         rows[key] = number
     kept: list[tuple[str, Ran]] = []
     for (shown, folder), one in found.items():
+        if one.placed and _is_seen_gone(one.line, calls[rows[shown, folder] + 1 :]):
+            continue
         hooks = [number for number, call in enumerate(calls) if number > rows[shown, folder] and checked_by_hook(call)]
         later = calls[max((rows[shown, folder], *hooks)) + 1 :]
         edited, by_shell = len(changed_paths(later)), sum(map(changes_by_shell, later))
@@ -430,7 +450,24 @@ def runs_of(calls: Sequence[Call], mask: Mask) -> tuple[Ran, ...]:
 def _is_run_anew(one: Ran, later: Sequence[Ran]) -> bool:
     """Whether a run that is older than some edits was followed by one of all that the same program checks."""
     names = set(programs(one.command))
+    if any(other.command.startswith(f"{one.command} -") for other in later):  # the same with options more
+        return True
     return one.edited_since + one.shell_since > 0 and any(names <= set(ran) for ran in map(programs, _whole(later)))
+
+
+def _is_seen_gone(line: str, later: Sequence[Call]) -> bool:
+    """Whether the file of what a check found was edited since, and a later check, or a commit that a hook checks, names
+    places in files, and this one no more."""
+    found = _IN_FILE.match(line)
+    edited = False
+    for call in later if found else ():
+        if found and _is_good_edit(call):
+            edited = edited or call.action.target.endswith(found[1])
+            continue
+        checks = call.answered and (_is_check(call) or _COMMIT.search(call.action.target) is not None)
+        if edited and checks and finds(call) and not same_but_numbers(line, call.text):
+            return True
+    return False
 
 
 def _whole(runs: Sequence[Ran]) -> list[str]:
@@ -454,7 +491,52 @@ def _telling_line(text: str, line: str, mask: Mask) -> str:
     masked = mask(ends_of(text)).splitlines()
     if not line or not any(line in row for row in masked):
         line = next((row for row in reversed(masked) if row.strip(_RULES) and not _NOISE.match(row)), "")
+    if line.rstrip().endswith(":"):  # a heading: a place beside it says more
+        line = next((row for row in reversed(masked) if _IN_FILE.match(row)), line)
     return one_line(line.strip(_RULES), MAX_LINE)
+
+
+def made_files(call: Call) -> list[str]:
+    """Files that a command says it made."""
+    return _MADE_FILE.findall(_ends(call.text)) if call.action.verb == "run" and not call.failed else []
+
+
+def _ends(text: str) -> str:
+    return text if len(text) <= 2 * MAX_SAYS else f"{text[:MAX_SAYS]}\n{text[-MAX_SAYS:]}"
+
+
+def changes_made(calls: Sequence[Call], mask: Mask) -> list[str]:
+    """The last edits, each with the first line that it took out and that it brought in; what the newest call of all did
+    is told with it."""
+    last = next((call for call in reversed(calls) if _is_told(call)), None)
+    edits = [call for call in calls if _is_good_edit(call) and call is not last]
+    rows = ((call, _changed_rows(call, mask)) for call in edits[-MOST_CHANGES:])
+    return [
+        f"{EDIT}{mask(posixpath.basename(call.action.target))} (message {call.place[0] + 1}): {words}"
+        for call, words in rows
+        if words
+    ]
+
+
+def _changed_rows(call: Call, mask: Mask) -> str:
+    """The first line that an edit took out and the first that it brought in, and of how many."""
+    out: list[str] = []
+    into: list[str] = []
+    for old, new in edits_of(call.args):
+        before, after = (
+            [row.strip() for row in mask(ends_of(text)).splitlines() if _tells(row)] for text in (old, new)
+        )
+        known, brought = set(before), set(after)
+        out += [row for row in before if row not in brought]
+        into += [row for row in after if row not in known]
+    first = (
+        (sign, next((row for row in rows if not _REMARK.match(row)), *rows[:1]))
+        for sign, rows in (("-", out), ("+", into))
+        if rows
+    )
+    told = [f"{sign} {one_line(row, MAX_ROW)}" for sign, row in first]
+    more = f" (of {counted(len(out) + len(into), 'changed line')})" if len(out) + len(into) > len(told) else ""
+    return " / ".join(told) + more
 
 
 def newest_calls(calls: Sequence[Call], mask: Mask, number: int = KEPT_ACTIVITY) -> list[tuple[bool, str]]:
@@ -500,7 +582,8 @@ def _is_overtaken(call: Call, later: Sequence[Call]) -> bool:
     return any(posixpath.basename(path) in words for path in changed_paths(later))
 
 
-def _is_done_act(call: Call) -> bool:
+def is_done_act(call: Call) -> bool:
+    """Whether a call booked, cancelled or sent something, and went through."""
     return is_act(call) and call.answered and not call.failed and not is_todo_tool(call.tool)
 
 
@@ -543,6 +626,8 @@ def _came(call: Call, mask: Mask, limit: int) -> str:
         return "nothing was found"
     if call.failed:
         return "a person stopped it" if is_stopped(call) else f"failed: {error_line(text)}"
+    if _is_good_edit(call) and (changed := _changed_rows(call, mask)):
+        return changed
     if chosen := _CHOSEN.findall(text) if _ANSWERED.match(text) else []:
         return one_line(f"the user answered: {'; '.join(chosen)}", limit)
     if (entries := _entries(text)) and limit <= MAX_LINE:

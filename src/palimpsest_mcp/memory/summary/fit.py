@@ -12,7 +12,7 @@ from .errors_met import RESOLUTIONS
 from .merge import absorb, steps_total
 from .orders import forbids, settled
 from .sections import PARTS, to_markdown
-from .talk import one_line
+from .talk import REMAINS, one_line
 
 MAX_POINT = 320
 """Characters of a line of the checkpoint; what was asked and what comes next stand whole, since cut they mislead."""
@@ -96,6 +96,7 @@ def own(stated: AnchoredSummary, found: AnchoredSummary) -> AnchoredSummary:
         one for one in kept["decisions_made"] if one.decision not in found.outdated_decisions
     )
     kept["errors_encountered"] = tuple(one for one in stated.errors_encountered if not _found_again(one, found))
+    kept["next_steps"] = tuple(one for one in kept["next_steps"] if not one.startswith(REMAINS))
     kept["checkpoint"] = () if found.checkpoint else stated.checkpoint
     kept["standing_orders"] = _own_orders(stated, found)
     return msgspec.structs.replace(stated, **kept, withdrawn_orders=(), outdated_decisions=(), left_out={})

@@ -11,9 +11,10 @@ from itertools import takewhile
 from ...models.items import Item
 from ...models.summaries import AnchoredSummary, ChangedFile, Decision, ErrorMet, Point, PointKind, Ran, Said
 from ...models.text import counted
+from ..absent import NOTHING_OPEN
 from .calls import BY_USER, Call, calls_of, strings, unquoted
 from .errors_met import EDITS, MADE_COMMIT, errors_met, met_error, pasted_error, programs, was_not_made
-from .facts import newest_calls, runs_of, since_said, still_standing
+from .facts import call_line, changes_made, is_done_act, made_files, newest_calls, runs_of, since_said, still_standing
 from .merge import arranged
 from .next_step import BEFORE_IT, LISTED, next_step, started, uncommitted
 from .orders import orders_of, rejected
@@ -32,6 +33,7 @@ from .talk import (
     one_line,
     only_resumes,
     open_questions,
+    remains_of,
     requests_of,
     spoken,
 )
@@ -45,15 +47,16 @@ MOST_FILES = 8
 """Files that one line names."""
 MOST_FINISHED = 8
 MOST_COMMITS = 3
+MOST_ACTS = 3
 MOST_FAILED = 4
 MOST_OPEN = 4
 MOST_TOOLS = 4
 """Further tools whose calls are counted."""
 MOST_LAST = 3
 """Newest calls that are told with what came of them."""
-MAX_ASKED = 700
+MAX_ASKED = 1_200
 """Characters of the newest request."""
-MAX_ANSWER = 80
+MAX_ANSWER = 160
 WENT_ON = 4
 """An error in so many of the newest calls is being worked on; an earlier one was left behind."""
 
@@ -87,13 +90,18 @@ def checkpoint(
     is_fresh = todos.message >= asked.message
     lines: list[tuple[PointKind, Sequence[str]]] = [
         ("asked", [_asked(asked, items, calls, mask)]),
-        ("finished", [*before[-MOST_COMMITS:], *todos.finished[-MOST_FINISHED:]]),
+        ("finished", [*_gone_through(calls[:first], mask), *before[-MOST_COMMITS:], *todos.finished[-MOST_FINISHED:]]),
         ("done", [*_done(since, [one for _, one in errors], sorted(made), mask)]),
         ("failed", [_error(one, calls[number]) for number, one in failed[-MOST_FAILED:]]),
-        ("open", [*_open(failing, calls, items, todos, asked, mask)] or ["none detected"]),
+        ("open", [*_open(failing, calls, items, todos, asked, mask)] or [NOTHING_OPEN]),
         ("next", [next_step(items, calls, [*left.values()], failing, todos if is_fresh else None, mask)]),
     ]
     return tuple(Point(kind=kind, text=text) for kind, texts in lines for text in texts)
+
+
+def _gone_through(calls: Sequence[Call], mask: Mask) -> list[str]:
+    """What calls for earlier requests booked, cancelled or sent."""
+    return [f"went through: {call_line(call, mask)}" for call in calls if is_done_act(call)][-MOST_ACTS:]
 
 
 def _asked(asked: Said, items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> str:
@@ -102,10 +110,10 @@ def _asked(asked: Said, items: Sequence[Item], calls: Sequence[Call], mask: Mask
     row, words, _ = list(heard(items, calls, mask))[-1]
     if (go_ahead := go_ahead_of(items, mask)) is not None and not only_resumes(go_ahead):
         about = f" (said to: {go_ahead.about})" if go_ahead.about else ""
-        said = f"message {go_ahead.message}: {one_line(go_ahead.text, MAX_ANSWER)}{about}"
+        said = f"message {go_ahead.message}: {go_ahead.text}{about}"
         then = f"message {row}: {one_line(words, MAX_ANSWER)}; before it, {said}" if row > go_ahead.message else said
         return f"{then}; before it, message {asked.message}: {one_line(asked.text, MAX_ASKED)}"
-    goes_on = go_ahead is not None and any(call.place[0] >= row for call in calls)  # it was heard: the request goes on
+    goes_on = go_ahead is not None and row == go_ahead.message and any(call.place[0] >= row for call in calls)
     then = f"; then message {row}: {one_line(words, MAX_ANSWER)}" if row > asked.message and not goes_on else ""
     return f"message {asked.message}: {one_line(asked.text, MAX_ASKED)}{then}"
 
@@ -149,6 +157,7 @@ def _done(calls: Sequence[Call], errors: Sequence[ErrorMet], commits: Sequence[s
     if files:
         more = f" and {len(files) - MOST_FILES} more" if len(files) > MOST_FILES else ""
         yield f"changed {counted(len(files), 'file')}: {', '.join(map(mask, short_names(files[-MOST_FILES:])))}{more}"
+    yield from changes_made(calls, mask)
     if folders := [one.path for one in changed if one.path.endswith("/")]:
         yield f"put files into {', '.join(map(mask, folders[-MOST_LAST:]))}"
     yield from (f"committed {text}" for text in commits)
@@ -226,14 +235,6 @@ _CLOSES = re.compile(
 )
 """Programs that end something outside of the folder: issues, requests, releases."""
 _ENDS_IT = re.compile(r"\b(?:close|merge|resolve|done|publish|upload)\b")
-_MADE_FILE = re.compile(
-    r"\b(?:generated|created|saved|written|wrote|exported|rendered|downloaded|stored)\b[^\n]{0,80}?"
-    r"\b(?:to|at|as|in|into)\b:?\s+['\"`]?((?:/|\./|~/|[A-Za-z]:\\)[^\s'\"`,;]+\.\w{1,8})\b",
-    re.IGNORECASE,
-)
-"""How a program says where it put what it made."""
-MAX_SAYS = 2_000
-"""Characters at either end of a result in which a program says so."""
 
 
 def artifacts_of(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> tuple[str, ...]:
@@ -255,7 +256,7 @@ def _from_calls(calls: Sequence[Call], mask: Mask) -> Iterator[str]:
             if ran and _ENDS_IT.search(unquoted(target)):
                 words = takewhile(_is_plain, unquoted(_FOLDER.sub("", target)).split())
                 yield f"ran `{one_line(mask(' '.join(words)), MAX_CLOSED).replace('`', '')}`"
-            yield from (f"made {one_line(mask(path), MAX_ARTIFACT)}" for path in _MADE_FILE.findall(_ends(call.text)))
+            yield from (f"made {one_line(mask(path), MAX_ARTIFACT)}" for path in made_files(call))
             if _MAKES.search(target):
                 yield from (one_line(mask(line), MAX_ARTIFACT) for line in _COMMIT.findall(call.text))
             if _ASKS.search(target):
@@ -265,10 +266,6 @@ def _from_calls(calls: Sequence[Call], mask: Mask) -> Iterator[str]:
 def _is_plain(word: str) -> bool:
     """Whether a word of a command line is neither option nor operator."""
     return word[0] not in "-|&;<>" and ">" not in word
-
-
-def _ends(text: str) -> str:
-    return text if len(text) <= 2 * MAX_SAYS else f"{text[:MAX_SAYS]}\n{text[-MAX_SAYS:]}"
 
 
 def _evidence(items: Sequence[Item], mask: Mask) -> Iterator[str]:
@@ -307,6 +304,7 @@ def harvest(
         decisions_made=decided,
         outdated_decisions=outdated,
         technical_context=tuple(_context(made.unnamed, project)),
+        next_steps=tuple(filter(None, [remains_of(here, mask)])),
         todos=todos.open,
         todos_done=todos.done,
         todos_total=todos.total,
@@ -385,7 +383,7 @@ def _last_said(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> str:
         return said
     since = since_said(newest.message, calls)
     if newest.is_thought:
-        words = one_line(newest.text, MAX_ANSWER * 2)
+        words = one_line(newest.text, MAX_ANSWER)
         return f"{since}, a thought: {words}" if since else f"a thought: {words}"
     return said if said.endswith(BEFORE) else (f"{since}: " if since else "") + said
 

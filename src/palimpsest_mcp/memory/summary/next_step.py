@@ -10,9 +10,10 @@ from ...models.items import Item
 from ...models.summaries import ErrorMet, Said, Todo
 from ...models.text import counted
 from ...text.stem import stem
+from ..absent import NOTHING_OPEN
 from .calls import Call, is_act, is_check, strings
 from .errors_met import EDITS, checked_by_hook, finds, found_nothing, is_look, is_stopped, programs, viewless
-from .facts import call_line, is_thought, named_call, since_said
+from .facts import call_line, is_thought, made_files, named_call, since_said
 from .talk import (
     Mask,
     announced,
@@ -50,6 +51,8 @@ _COMMIT = re.compile(r"^git commit$")
 _NOTHING = re.compile(r"\bnothing (?:added )?to commit\b|\bno changes added to commit\b")
 _PROSE = re.compile(r"\.(?:md|txt|rst)$", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]{3,}")
+_JOINS = frozenset(("and", "the", "for", "with"))
+_PART_SHARE = 1 / 3
 _DONE_SHARE = 2 / 3
 """Of a todo's words, so many stand in a call that did it."""
 EDITED = " edited "
@@ -107,7 +110,7 @@ def next_step(
     own = [call for call in calls if not (call.agent or is_todo_tool(call.tool) or is_thought(call))]
     if own and not own[-1].answered:
         return "; then ".join(filter(None, (f"see what came of {named_call(own[-1], mask)}", todo)))
-    return "; then ".join(_work(items, calls, own, errors, failing, todos, todo, mask)) or "none detected"
+    return "; then ".join(_work(items, calls, own, errors, failing, todos, todo, mask)) or NOTHING_OPEN
 
 
 def _work(
@@ -178,8 +181,7 @@ def _go_on(goal: str, said: Said | None, since: Sequence[Call], mask: Mask) -> s
         quoted = (said.announces or one_line(said.text, MAX_SAID)).rstrip(": ")
         words += f"; the agent {verb} last, in message {said.message}{f', {after}' if after else ''}: {quoted}"
     if since:
-        edited = f"{named_call(since[-1], mask)}, which went well" if _is_edit(since[-1]) else ""
-        words += f"; the newest call: {one_line(edited or call_line(since[-1], mask), MAX_CALL)}"
+        words += f"; the newest call: {one_line(call_line(since[-1], mask), MAX_CALL)}"
     return words
 
 
@@ -272,8 +274,13 @@ def _is_edit(call: Call) -> bool:
 
 
 def _todo(todos: Todos, calls: Sequence[Call]) -> str:
-    """What a list says is next, without what a later call did: a list is ticked after the work. Empty: nothing is."""
-    since = [call for call in calls if call.place[0] >= todos.message and call.answered and not call.failed]
+    """What a list says is next, without what later calls did: a list is ticked after the work. Empty: nothing is."""
+    since = [call for call in calls[todos.calls :] if call.answered and not call.failed]
+    named = [set(_FILE.findall(one.text)) for one in todos.open]
+    written = {posixpath.basename(path) for path in _written(since)}
+    if named and all(files and files <= written for files in named):
+        names = ", ".join(sorted(frozenset[str]().union(*named)))
+        return f"check and report: boxes of message {todos.message} not ticked since; files written since: {names}"
     ticks = ""
     for one in sorted(todos.open, key=lambda one: not one.in_progress):
         if did := _did(one, since):
@@ -285,7 +292,7 @@ def _todo(todos: Todos, calls: Sequence[Call]) -> str:
 
 def _since_list(todos: Todos, calls: Sequence[Call], mask: Mask) -> str:
     """Which files were changed after a list was: what it says is next may be done."""
-    paths = changed_paths([call for call in calls if call.place[0] >= todos.message]) if todos.open else []
+    paths = changed_paths(calls[todos.calls :]) if todos.open else []
     if not paths:
         return ""
     more = f" and {len(paths) - MOST_NAMES} more" if len(paths) > MOST_NAMES else ""
@@ -293,9 +300,17 @@ def _since_list(todos: Todos, calls: Sequence[Call], mask: Mask) -> str:
     return f" (changed since the list, of message {todos.message}: {names}{more})"
 
 
+def _written(calls: Sequence[Call]) -> list[str]:
+    """Files that calls changed, and those that a command says it made."""
+    return list(dict.fromkeys((*changed_paths(calls), *(path for call in calls for path in made_files(call)))))
+
+
 def _did(one: Todo, calls: Sequence[Call]) -> int:
-    """Which message holds a call that did what a todo says, by its words; 0: none."""
+    """Which message holds a call that did what a todo says, by its words, or the last of several that together have all
+    of them, such as one for each image; 0: none."""
     words = _stems(one.text)
+    seen: frozenset[str] = frozenset()
+    runs = 0
     for call in calls:
         looked = call.action.verb in ("read", "search") or is_look(call)
         if looked or is_todo_tool(call.tool) or call.action.verb == "edit" or len(words) < 2:
@@ -306,6 +321,10 @@ def _did(one: Todo, calls: Sequence[Call]) -> int:
         said = _stems(" ".join([*given, call.text[:MAX_SHOWN]]))
         if len(words & said) >= len(words) * _DONE_SHARE:
             return call.place[0] + 1
+        if call.action.verb == "run" and made_files(call) and len(words & said) >= len(words) * _PART_SHARE:
+            seen, runs = seen | said, runs + 1
+            if runs > 1 and words - _JOINS <= seen:
+                return call.place[0] + 1
     return 0
 
 

@@ -44,6 +44,7 @@ from ...models.summaries import (
     Verb,
 )
 from ...models.text import block, bullets, code, inline, plain_block, plain_code, plain_inline, split
+from .. import absent
 
 METADATA = "Metadata"
 STEP = re.compile(
@@ -64,7 +65,7 @@ _ORDER = re.compile(r"[Mm]essage (\d+): ")
 _ORDER_GUARD = re.compile(rf"{_ORDER.pattern}|… and ")
 _POINTS: dict[PointKind, str] = {
     "asked": "Asked last",
-    "finished": "Ticked off or committed, not to be done again",
+    "finished": "Done before, ticked off or committed, not to be done again",
     "done": "Done for it",
     "failed": "Failed, and not seen to work since",
     "open": "Open",
@@ -72,7 +73,8 @@ _POINTS: dict[PointKind, str] = {
 }
 _KINDS: dict[str, PointKind] = {
     **{words: kind for kind, words in _POINTS.items()},
-    "Finished, not to be done again": "finished",  # as files of earlier versions say it
+    "Ticked off or committed, not to be done again": "finished",  # as files of earlier versions say it
+    "Finished, not to be done again": "finished",
     "Finished before, not to be done again": "finished",
     "Failed, not tried again since": "failed",
 }
@@ -306,90 +308,63 @@ class Anchor(NamedTuple):
     """Further names under which an agent may give it."""
 
 
+def _part(field: str, form: Form, nothing: absent.Absent, more: tuple[str, ...] = ()) -> Part:
+    return Part(field, form, nothing.now, more=more, former=nothing.former)
+
+
 _ANCHORS = (
     Anchor(
         "Standing Orders",
-        Part("standing_orders", _ORDERS, "None detected in what the user said."),
+        _part("standing_orders", _ORDERS, absent.ORDERS),
         aliases=("orders", "rules", "constraints", "preferences"),
     ),
-    Anchor("Checkpoint", Part("checkpoint", _CHECKPOINT, "Nothing was asked for yet.")),
+    Anchor("Checkpoint", _part("checkpoint", _CHECKPOINT, absent.REQUESTS)),
     Anchor(
         "Session Intent",
-        Part("session_intent", TEXT, "No intent was stated."),
+        _part("session_intent", TEXT, absent.INTENT),
         aliases=("intent", "goal", "task", "query"),
     ),
     Anchor(
         "Files Modified",
-        Part("files_modified", _FILES, "None detected in calls of tools.", former="No files were modified."),
+        _part("files_modified", _FILES, absent.CHANGED),
         aliases=("files", "modified_files", "files_changed", "changes"),
     ),
     Anchor(
         "Decisions Made",
-        Part(
-            "decisions_made",
-            _DECISIONS,
-            "No statement was recognised as a decision.",
-            former="No decisions were stated.\nNone detected in what user and agent said.",
-        ),
+        _part("decisions_made", _DECISIONS, absent.DECISIONS),
         headings=("decisions",),
         aliases=("decision",),
     ),
     Anchor(
         "Technical Context",
-        Part(
-            "technical_context",
-            TEXTS,
-            "Nobody stated anything for this section; code does not look for it.",
-            former="No technical context was stated.",
-        ),
+        _part("technical_context", TEXTS, absent.CONTEXT),
         aliases=("context", "technical"),
     ),
     Anchor(
         "Current State",
-        Part(
-            "current_state",
-            _STATE,
-            "No state was stated.",
-            more=("todos_done", "todos_total", "last_asked", "last_said"),
-        ),
+        _part("current_state", _STATE, absent.STATE, ("todos_done", "todos_total", "last_asked", "last_said")),
         aliases=("state", "status", "progress"),
     ),
     Anchor(
         "Blockers / Open Questions",
-        Part(
-            "blockers",
-            _BLOCKERS,
-            "None was stated; the checkpoint has what is open.",
-            former="None was stated.\nNo blockers and no open questions.",
-        ),
+        _part("blockers", _BLOCKERS, absent.BLOCKERS),
         headings=("open_questions",),
         aliases=("questions", "blocker", "blockers_and_open_questions"),
     ),
     Anchor(
         "Errors Encountered",
-        Part("errors_encountered", _ERRORS, "None detected in results of tools.", former="No errors were met."),
+        _part("errors_encountered", _ERRORS, absent.ERRORS),
         headings=("errors",),
         aliases=("error",),
     ),
     Anchor(
         "Next Steps",
-        Part(
-            "next_steps",
-            _NEXT,
-            "None was stated; the checkpoint has the next one.",
-            more=("todos",),
-            former="No next steps were stated.",
-        ),
+        _part("next_steps", _NEXT, absent.NEXT, ("todos",)),
         aliases=("next", "todo", "todos", "steps"),
     ),
     Anchor(
         "Key Artifacts",
-        Part(
-            "key_artifacts",
-            TEXTS,
-            "No commit, link or file that a command made was detected.",
-            former="No key artifacts were stated.\nNo commit, link or made file was detected.",
-        ),
+        _part("key_artifacts", TEXTS, absent.ARTIFACTS),
         aliases=("artifacts",),
     ),
 )

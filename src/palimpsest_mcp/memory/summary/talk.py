@@ -429,8 +429,8 @@ def is_undone(text: str) -> bool:
 
 
 MAX_REQUEST = 260
-MAX_NEWEST = 700
-"""Characters of the newest request."""
+MAX_NEWEST = 1_200
+"""Characters of the newest request, and of what the agent said last."""
 MAX_REPORT = 900
 MAX_QUESTION = 240
 REPORT_CHARACTERS = 200
@@ -442,6 +442,16 @@ KEPT = 40
 _WORD = re.compile(r"\w+")
 _CODE = re.compile(r"^[ \t]*```.*?(?:^[ \t]*```[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _MARKS = re.compile(r"^(?:[-*+>#]+|\d+[.)])\s+")
+LAST_TURNS = 6
+REMAINS = "Listed by the agent in message "
+"""Begins what quotes a list of what remains."""
+_LEFT = "|".join(words for table in _FEEDBACK for words in table.get("remains", ()))
+_REMAINS = late(
+    rf"^[#*_> \t]{{0,12}}(?:{_LEFT})\b[^\n]{{0,80}}\n{{1,3}}"
+    r"(?:[ \t]{0,12}(?:[-*+]|\d{1,3}[.)]) [^\n]{1,400}\n{0,2}){1,20}",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A heading that says what remains, and the list below it."""
 _EMPHASIS = re.compile(r"\*\*|__|^#+ ", re.MULTILINE)
 
 
@@ -521,7 +531,7 @@ def go_ahead_of(items: Sequence[Item], mask: Mask) -> Said | None:
     if not said or said[-1][0].position[0] + 1 <= requests_of(items, mask)[-1].message:
         return None
     newest = said[-1][0]
-    one = _quoted(said[-1:], mask, MAX_REQUEST)[0]
+    one = _quoted(said[-1:], mask, MAX_NEWEST)[0]
     before = [(item, text) for item, text in spoken(items, "assistant") if item.position < newest.position][-1:]
     if not before or not _invites(before[0][1]):
         return one
@@ -573,7 +583,9 @@ def reports_of(items: Sequence[Item], calls: Sequence[Call], mask: Mask) -> tupl
     answers = [*heard(items, calls, mask)]
     quoted = tuple(
         msgspec.structs.replace(one, is_thought=item.kind == "thinking")
-        for one, (item, _) in zip(_quoted(plain, mask, MAX_REPORT), plain, strict=True)
+        for one, (item, _) in zip(
+            (*_quoted(plain[:-1], mask, MAX_REPORT), *_quoted(plain[-1:], mask, MAX_NEWEST)), plain, strict=True
+        )
     )
     until = [*(one.message for one in quoted[1:]), len(items) + MAX_MASKED]
     with_work = (
@@ -641,6 +653,21 @@ def _lists_options(text: str) -> bool:
     return any(_OFFERS.search(lead) for lead in leads)
 
 
+def remains_of(items: Sequence[Item], mask: Mask) -> str:
+    """The list under the newest heading by which the agent says what remains, in one of the messages that ended its
+    last turns, with its message; empty: none."""
+    ends = frozenset(ends_of_turns(items)[-LAST_TURNS:])
+    said = [(item, text) for item, text in spoken(items, "assistant") if item.position[0] + 1 in ends]
+    asked = max((item.position[0] + 1 for item, text in spoken(items, "user") if _tells(text)), default=0)
+    for item, text in reversed(said):
+        found = list(_REMAINS.finditer(mask(ends_of(text))))
+        if found:
+            row = item.position[0] + 1
+            before = ", before the newest request" if asked > row else ""
+            return f"{REMAINS}{row}{before}: {one_line(_EMPHASIS.sub('', found[-1][0]), MAX_REPORT)}"
+    return ""
+
+
 def plan_steps(text: str) -> list[str]:
     """The steps of the last numbered list of a message."""
     found: list[str] = []
@@ -702,7 +729,7 @@ def newest_said(items: Sequence[Item], mask: Mask) -> Said | None:
     newest = max(said, key=lambda pair: pair[0].position, default=None)
     if newest is None:
         return None
-    one = _quoted([newest], mask, MAX_REQUEST)[0]
+    one = _quoted([newest], mask, MAX_NEWEST)[0]
     announces = _announcement(mask(ends_of(newest[1])))
     return msgspec.structs.replace(one, is_thought=newest[0].kind == "thinking", announces=announces)
 
@@ -780,5 +807,4 @@ def _quoted(said: Sequence[tuple[Item, str]], mask: Mask, limit: int) -> tuple[S
 
 def _each(said: Sequence[tuple[Item, str]], mask: Mask, limit: int) -> Iterator[Said]:
     for item, text in said:
-        quote = with_end if item.role == "user" else one_line
-        yield Said(message=item.position[0] + 1, text=quote(mask(ends_of(text)), limit))
+        yield Said(message=item.position[0] + 1, text=with_end(mask(ends_of(text)), limit))

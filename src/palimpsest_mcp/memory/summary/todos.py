@@ -42,6 +42,8 @@ class Todos(NamedTuple):
     """How many of the open ones are boxes of plan files; they stand last."""
     ticked: int = 0
     """How many boxes of plan files are done."""
+    calls: int = 0
+    """How many calls were made up to the one that changed a list last; 0: none did."""
 
 
 def todos_of(calls: Sequence[Call], mask: Mask) -> Todos:
@@ -49,8 +51,8 @@ def todos_of(calls: Sequence[Call], mask: Mask) -> Todos:
     listed: dict[str, str] = {}
     tasks: dict[str, tuple[str, str]] = {}
     plans: dict[str, dict[str, str]] = {}
-    message = 0
-    for call in calls:
+    message = upto = 0
+    for number, call in enumerate(calls, 1):
         if call.failed:
             continue
         before = {path: dict(boxes) for path, boxes in plans.items()}
@@ -61,7 +63,7 @@ def todos_of(calls: Sequence[Call], mask: Mask) -> Todos:
         else:
             _plan(call, plans)
         if is_todo_tool(call.tool) or plans != before:
-            message = call.place[0] + 1
+            message, upto = call.place[0] + 1, number
     states = [*listed.items(), *tasks.values(), *(pair for boxes in plans.values() for pair in boxes.items())]
     left = [(text, state) for text, state in states if state != "done"]
     return Todos(
@@ -72,6 +74,7 @@ def todos_of(calls: Sequence[Call], mask: Mask) -> Todos:
         message=message,
         boxes=sum(state != "done" for boxes in plans.values() for state in boxes.values()),
         ticked=sum(state == "done" for boxes in plans.values() for state in boxes.values()),
+        calls=upto,
     )
 
 
