@@ -100,7 +100,7 @@ async def raised(
     before = digesting.held()
     carried = await asyncio.to_thread(left_to, deps, group.batch_ids, before, standing, fresh, digesting.unshown)
     most = int(ROOMIER * group.tokens)
-    largest = most if len(group.batch_ids) == 1 else group.tokens - 1  # alone it has no header to save
+    largest = most if len(group.batch_ids) == 1 else group.tokens - 1  # one alone must save a fifth to be worth a level
     room = min(most, group.budget_tokens + digesting.price_of(text for _, text in carried))
     tries = [(room, least), (room, 0.0), (most, 0.0)] if carried else [(room, least)]
     for budget, min_shown in tries:

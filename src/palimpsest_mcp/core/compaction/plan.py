@@ -188,6 +188,12 @@ class Planner:
             and (last is None or one.item.position < last)
         }
 
+    def thinking_behind_any(self, leaving: Iterable[ContextItem]) -> dict[str, int]:
+        """What of `thinking` really leaves: the first result of the plan may have stayed, since nothing was smaller."""
+        first = min((one.item.position for one in leaving), default=None)
+        behind = (name for name in self.thinking if first is not None and self.items[name].item.position > first)
+        return {name: self.thinking[name] for name in behind}
+
     def _planned(self) -> Plan:
         request, measurement = self.request, self.measurement
         return plan(

@@ -187,7 +187,7 @@ class _Pass:
             copies_took=sum(one.tokens for one, _ in copies),
             pointers_take=sum(self._counter.count(text) + self._counter.per_result_overhead for _, text in copies),
             leaving=leaving,
-            thinking=self._planner.thinking if leaving else {},
+            thinking=self._planner.thinking_behind_any([*leaving, *(one for one, _ in copies)]),
         )
 
     async def _work_out(self, first: Plan) -> Plan:
