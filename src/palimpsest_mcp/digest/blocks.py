@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from .notation import INSIDE, NAMED
+from .notation import CUT, INSIDE, NAMED
 from .proof import turns
 from .records import MASKED, Reading, Record
 from .source_facts import cut_at
@@ -25,7 +25,6 @@ _CUT_LINE, _CUT_CELL = 240, 160
 """Characters that are left of a line, and of a cell."""
 _TRIES = 4
 """Gaps that are tried for a cut: each reads the sentence around it."""
-CUT = "…"
 _CONSTANT = 3
 """Rows from which a value that all of them share is said once."""
 _POSES = re.compile(
