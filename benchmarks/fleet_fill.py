@@ -24,11 +24,13 @@ from palimpsest_mcp.models.items import Item, content_sha256
 from palimpsest_mcp.models.records import EXTRACTIVE, ArchivedItem, OffloadRecord, Verification
 from palimpsest_mcp.ports.store import Entry
 from palimpsest_mcp.store.postgres.archive import _bodies, _columns  # pyright: ignore[reportPrivateUsage]
-from palimpsest_mcp.store.postgres.bodies import packed
-from palimpsest_mcp.store.postgres.keys import name_bytes, name_hash, uuid7
-from palimpsest_mcp.store.postgres.lexemes import lexeme, vector
+from palimpsest_mcp.store.postgres.rows import name_bytes, name_hash, packed, uuid7
 from palimpsest_mcp.store.postgres.search import _hash as entry_hash  # pyright: ignore[reportPrivateUsage]
-from palimpsest_mcp.store.postgres.search import _said  # pyright: ignore[reportPrivateUsage]
+from palimpsest_mcp.store.postgres.search import (
+    _said,  # pyright: ignore[reportPrivateUsage]
+    lexeme,
+    vector,
+)
 from palimpsest_mcp.store.segments import encode, encode_all
 
 TENANT_RECORDS = 250_000

@@ -28,8 +28,8 @@ from quality.replay import Event, Message, all_text, events, leaves, results_of
 from quality.scoring import places, share, stands
 from real_sessions import RealSession, sessions
 
+from palimpsest_mcp.core.offloaded import Recall
 from palimpsest_mcp.core.palimpsest import Palimpsest
-from palimpsest_mcp.core.search import Recall
 from palimpsest_mcp.errors import PalimpsestError
 from palimpsest_mcp.text.stem import stem
 

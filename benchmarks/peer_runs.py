@@ -236,7 +236,7 @@ def link_venvs(folder: Path) -> None:
 
 def vocabulary_cache(work: Path) -> Path:
     """A cache folder in which the scorer's tiktoken finds the vocabulary, so that it needs no network."""
-    from palimpsest_mcp.text.tokens.vocabulary import URL, by_tiktoken
+    from palimpsest_mcp.text.tokens.count import URL, by_tiktoken
 
     folder = work / "tiktoken"
     path = folder / hashlib.sha1(URL.encode()).hexdigest()

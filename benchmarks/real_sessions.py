@@ -57,7 +57,7 @@ def million_token_session() -> Path:
     path = BUILD / "session_1m.json"
     if path.exists():
         return path
-    from palimpsest_mcp.text.tokens.vocabulary import load_vocabulary
+    from palimpsest_mcp.text.tokens.count import load_vocabulary
 
     encode = load_vocabulary().encode
     if encode is None:

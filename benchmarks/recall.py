@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from palimpsest_mcp.ports.store import Entry
-from palimpsest_mcp.store import DiskStore, search_text
-from palimpsest_mcp.store import bm25 as stored
+from palimpsest_mcp.store import DiskStore, score
+from palimpsest_mcp.store import score as stored
 from palimpsest_mcp.text.stem import stem
 
 WORD = re.compile(r"\w+")
@@ -90,7 +90,7 @@ def plain(text: str) -> list[str]:
 
 def stemmed(text: str) -> list[str]:
     """Stems without stop words: what a usual full-text search has."""
-    return [stem(word) for word in plain(text) if word not in search_text.STOP]
+    return [stem(word) for word in plain(text) if word not in score.STOP]
 
 
 def _in_memory(sessions: Mapping[int, str]) -> Rank:
@@ -117,13 +117,13 @@ def without(**parts: Any) -> Generator[None]:
     before = {name: getattr(stored, name) for name in parts}
     for name, part in parts.items():
         setattr(stored, name, part)
-    search_text.keys.cache_clear()
+    score.keys.cache_clear()
     try:
         yield
     finally:
         for name, part in before.items():
             setattr(stored, name, part)
-        search_text.keys.cache_clear()
+        score.keys.cache_clear()
 
 
 async def shares(

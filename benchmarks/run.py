@@ -188,7 +188,7 @@ def first_reply(repeats: int) -> str:
 
 def tool_list(_repeats: int) -> str:
     """Guards against tools that grow: at most 1,300 tokens for all."""
-    from palimpsest_mcp.text.tokens.vocabulary import load_vocabulary
+    from palimpsest_mcp.text.tokens.count import load_vocabulary
 
     encode = load_vocabulary().encode
     if encode is None:

@@ -13,8 +13,7 @@ from functools import cache
 
 from measuring import Skipped
 
-from palimpsest_mcp.text.tokens.count import ModelCounter, open_counter
-from palimpsest_mcp.text.tokens.vocabulary import load_vocabulary
+from palimpsest_mcp.text.tokens.count import ModelCounter, load_vocabulary, open_counter
 
 Arm = Callable[[Sequence[str], Sequence[int]], list[str]]
 """(texts, budget in tokens for each) -> a view for each."""

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .models.http import HttpOptions
+    from .models.tools import HttpOptions
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

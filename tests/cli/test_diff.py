@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.cli.show import cells, side_by_side
-from palimpsest_mcp.core.palimpsest_looks import quotes
+from palimpsest_mcp.core.palimpsest_archive import quotes
 from palimpsest_mcp.models.views import Beside
 
 from .conftest import Program

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from palimpsest_mcp.cli.statusline import short, status_line, store_folder
 from palimpsest_mcp.models.views import StatusNote
 from palimpsest_mcp.settings.places import home_folder
-from palimpsest_mcp.store.sessions import encoded_status
+from palimpsest_mcp.store.session_folder import encoded_status
 
 SID = "2f6c0d5e-0000-4000-8000-000000000001"
 NOTE = StatusNote(handle="s7f3k", batches=7, items=19, saved_tokens=23_106, probes_passed=18, probes_asked=20)

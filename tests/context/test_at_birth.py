@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from palimpsest_mcp.context.occasion import CUT_ABOVE_CHARACTERS, CUT_ABOVE_TOKENS, Newborn, decide
+from palimpsest_mcp.context.plan import CUT_ABOVE_CHARACTERS, CUT_ABOVE_TOKENS, Newborn, decide
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from palimpsest_mcp.context.presets import ANCHORED, RESEARCH
-from palimpsest_mcp.context.strategies import compression
+from palimpsest_mcp.context.policies import ANCHORED, RESEARCH, compression
 
 
 def test_pointers_are_not_counted() -> None:

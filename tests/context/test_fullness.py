@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.context.meter import APPLY, HANDOFF, breakdown, explained, in_words, ratio_of, zone_of
-from palimpsest_mcp.context.presets import ANCHORED, PHASED, RESEARCH
+from palimpsest_mcp.context.policies import ANCHORED, PHASED, RESEARCH
 from palimpsest_mcp.models.plans import Policy, Zone
 from palimpsest_mcp.models.reports import NOT_APPLIED, OUTSIDE, Measured, Usage
 

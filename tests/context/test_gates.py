@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from palimpsest_mcp.context.gates import UNSURE, gates
 from palimpsest_mcp.context.judge import judge
 from palimpsest_mcp.context.plan import plan
-from palimpsest_mcp.context.presets import ANCHORED, PHASED, RESEARCH
+from palimpsest_mcp.context.policies import ANCHORED, PHASED, RESEARCH
 from palimpsest_mcp.models.items import Action, Item, Verb, content_sha256
 from palimpsest_mcp.models.plans import ContextItem, Gate
 

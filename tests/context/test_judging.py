@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from palimpsest_mcp.context.judge import judge
-from palimpsest_mcp.context.presets import ANCHORED, RESEARCH
+from palimpsest_mcp.context.policies import ANCHORED, RESEARCH
 from palimpsest_mcp.errors import InvalidArgument
 from palimpsest_mcp.models.items import Content, Item
 from palimpsest_mcp.models.plans import ContextItem, Policy

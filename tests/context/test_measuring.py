@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from palimpsest_mcp.context.meter import Numbers, measure, used_tokens
-from palimpsest_mcp.context.presets import RESEARCH
+from palimpsest_mcp.context.policies import RESEARCH
 
 FULL = Numbers(
     told_used=1,

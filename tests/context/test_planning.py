@@ -8,10 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from palimpsest_mcp.context.occasion import enough_tokens, goal_tokens, worth_raising
-from palimpsest_mcp.context.plan import Outcome, plan, replan
-from palimpsest_mcp.context.presets import ANCHORED, PHASED, RESEARCH
-from palimpsest_mcp.context.strategies import STRATEGIES
+from palimpsest_mcp.context.plan import Outcome, enough_tokens, goal_tokens, plan, replan, worth_raising
+from palimpsest_mcp.context.policies import ANCHORED, PHASED, RESEARCH, STRATEGIES
 from palimpsest_mcp.errors import InvalidArgument
 from palimpsest_mcp.models.items import Item
 from palimpsest_mcp.models.plans import ContextItem, Plan, Slot

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from palimpsest_mcp.context.judge import judge
 from palimpsest_mcp.context.plan import Outcome, plan, replan
-from palimpsest_mcp.context.presets import ANCHORED, PHASED, RESEARCH
+from palimpsest_mcp.context.policies import ANCHORED, PHASED, RESEARCH
 from palimpsest_mcp.models.items import Item
 from palimpsest_mcp.models.plans import ContextItem, Policy
 

@@ -7,7 +7,15 @@ from typing import Any
 
 import pytest
 
-from palimpsest_mcp.context.presets import ANCHORED, PHASED, PRESETS, RESEARCH, build_policy, check, unknown_policy
+from palimpsest_mcp.context.policies import (
+    ANCHORED,
+    PHASED,
+    PRESETS,
+    RESEARCH,
+    build_policy,
+    check,
+    unknown_policy,
+)
 from palimpsest_mcp.errors import InvalidPolicy
 from palimpsest_mcp.models.plans import Policy
 

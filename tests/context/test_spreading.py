@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from palimpsest_mcp.context.budgets import Share, least_budget
 from palimpsest_mcp.context.fit import MISSED
 from palimpsest_mcp.context.plan import plan
-from palimpsest_mcp.context.presets import RESEARCH
+from palimpsest_mcp.context.policies import RESEARCH
 from palimpsest_mcp.models.items import Item
 from palimpsest_mcp.models.plans import ContextItem, Plan, Slot
 

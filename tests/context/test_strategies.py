@@ -9,8 +9,17 @@ import pytest
 
 from palimpsest_mcp.context.budgets import level2_groups
 from palimpsest_mcp.context.plan import plan
-from palimpsest_mcp.context.presets import ANCHORED, RESEARCH
-from palimpsest_mcp.context.strategies import HYBRID, IMPORTANCE, STRATEGIES, Scorer, compression, scores, under
+from palimpsest_mcp.context.policies import (
+    ANCHORED,
+    HYBRID,
+    IMPORTANCE,
+    RESEARCH,
+    STRATEGIES,
+    Scorer,
+    compression,
+    scores,
+    under,
+)
 from palimpsest_mcp.models.items import Action, Item, Verb, content_sha256
 from palimpsest_mcp.models.plans import ContextItem, Plan, Policy
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from palimpsest_mcp.context.gates import newest_versions, repeated
 from palimpsest_mcp.context.plan import plan
-from palimpsest_mcp.context.versions import newest_versions, repeated
 from palimpsest_mcp.models.items import Action, Item, Verb, content_sha256
 from palimpsest_mcp.models.plans import ContextItem, Policy
 

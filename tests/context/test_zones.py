@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.context.meter import is_critical, ratio_of, triggers, zone_of
-from palimpsest_mcp.context.presets import ANCHORED, PHASED, RESEARCH
+from palimpsest_mcp.context.policies import ANCHORED, PHASED, RESEARCH
 from palimpsest_mcp.models.plans import Policy
 
 

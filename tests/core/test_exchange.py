@@ -21,7 +21,7 @@ from palimpsest_mcp.core import exchange
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.errors import ExchangeRefused, FileMissing, Purged, RecordDamaged, SessionExists, WriteFailed
 from palimpsest_mcp.store import DiskStore
-from palimpsest_mcp.testing.faulty_disk import FaultyDisk
+from palimpsest_mcp.testing.disks import FaultyDisk
 
 pytestmark = pytest.mark.anyio
 MakeSession = Callable[..., list[dict[str, Any]]]

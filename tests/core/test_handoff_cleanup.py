@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.memory.handoff.markdown import from_markdown, to_markdown
 from palimpsest_mcp.models.handoffs import Check, Choice, Cleanup, ImplementationProgress, TaskSummary
-from palimpsest_mcp.ports.memory import StoredHandoff
+from palimpsest_mcp.ports.store import StoredHandoff
 from palimpsest_mcp.settings.settings import Settings
 from palimpsest_mcp.store import DiskStore, MemoryStore
 

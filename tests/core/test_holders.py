@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from palimpsest_mcp.core.compaction.higher_levels import left_to
+from palimpsest_mcp.core.compaction.digests import left_to
 from palimpsest_mcp.core.dependencies import ContentCounter
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.digest.verdict import shown_in

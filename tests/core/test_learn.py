@@ -15,8 +15,7 @@ import pytest
 from palimpsest_mcp.errors import HandWrittenTooLong, InvalidEvent, RuleUnknown, SkillUnknown
 from palimpsest_mcp.experience.disk import DiskExperience
 from palimpsest_mcp.experience.learn import Learn
-from palimpsest_mcp.experience.models import Compaction
-from palimpsest_mcp.experience.ports import LIVE_LOG, RuleDraft, RuleWriter, WordedRule, WordingFailed
+from palimpsest_mcp.experience.models import LIVE_LOG, Compaction, RuleDraft, RuleWriter, WordedRule, WordingFailed
 from palimpsest_mcp.experience.state import LearningDependencies
 from palimpsest_mcp.testing.experience_contract import NOW, event_line, failures, successes
 from palimpsest_mcp.text.redaction.redactor import open_redactor

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.core.palimpsest import Palimpsest
-from palimpsest_mcp.core.palimpsest_looks import quotes
+from palimpsest_mcp.core.palimpsest_archive import quotes
 from palimpsest_mcp.errors import ItemUnknown
 
 pytestmark = pytest.mark.anyio

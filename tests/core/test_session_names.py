@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.core.palimpsest import Palimpsest
-from palimpsest_mcp.core.session_names import near, slips
+from palimpsest_mcp.core.sessions import near, slips
 from palimpsest_mcp.errors import SessionUnknown
 from palimpsest_mcp.models.events import SessionInfo
 

@@ -15,9 +15,9 @@ import pytest
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
-from palimpsest_mcp.core import spans
+from palimpsest_mcp.core import dependencies
+from palimpsest_mcp.core.dependencies import JsonLines, doing, noted
 from palimpsest_mcp.core.palimpsest import Palimpsest
-from palimpsest_mcp.core.spans import JsonLines, doing, noted
 from palimpsest_mcp.errors import LockTimeout
 
 from .conftest import make_session
@@ -85,7 +85,7 @@ async def test_metrics_sum_up_what_passes_did_and_tell_no_session(
 ) -> None:
     reader = InMemoryMetricReader()
     monkeypatch.setattr(opentelemetry.metrics, "get_meter", MeterProvider([reader]).get_meter)
-    spans.instruments.cache_clear()
+    dependencies.instruments.cache_clear()
     try:
         async with Palimpsest.open(tmp_path) as p:
             made = [
@@ -95,7 +95,7 @@ async def test_metrics_sum_up_what_passes_did_and_tell_no_session(
         with pytest.raises(LockTimeout), noted("tool", tool="x", session="s1abc"):
             raise LockTimeout("held", next="")
     finally:
-        spans.instruments.cache_clear()
+        dependencies.instruments.cache_clear()
     offloaded = sum(batch.original_tokens for one in made for batch in one.report.batches)
     assert sum(value for _, value in points(reader, "palimpsest.tokens_offloaded")) == offloaded
     assert [kinds for kinds, _ in points(reader, "palimpsest.operation.duration")] == [

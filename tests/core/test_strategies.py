@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from palimpsest_mcp.context.strategies import STRATEGIES
+from palimpsest_mcp.context.policies import STRATEGIES
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.errors import InvalidArgument, InvalidPolicy
 from palimpsest_mcp.settings.settings import Settings

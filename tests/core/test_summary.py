@@ -16,7 +16,7 @@ from palimpsest_mcp.memory import absent
 from palimpsest_mcp.memory.summary.sections import to_markdown
 from palimpsest_mcp.models.events import SessionKey
 from palimpsest_mcp.models.summaries import AnchoredSummary, Blocker
-from palimpsest_mcp.ports.memory import StoredSummary
+from palimpsest_mcp.ports.store import StoredSummary
 from palimpsest_mcp.store import MemoryStore
 
 pytestmark = pytest.mark.anyio

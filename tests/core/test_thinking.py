@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from palimpsest_mcp.context.strategies import STRATEGIES
+from palimpsest_mcp.context.policies import STRATEGIES
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.errors import InvalidArgument
 from palimpsest_mcp.text.tokens.windows import binds_thinking

@@ -20,10 +20,10 @@ from palimpsest_mcp.errors import InvalidArgument, OutputRefused, StoreNewer, St
 from palimpsest_mcp.models.events import Applied, Fetched, SessionInfo, SessionKey
 from palimpsest_mcp.settings.settings import Settings
 from palimpsest_mcp.store import DiskStore
+from palimpsest_mcp.store.home import Witnesses
 from palimpsest_mcp.store.real_disk import RealDisk
-from palimpsest_mcp.store.witness import Witnesses
 from palimpsest_mcp.testing.contract_values import S1, applied, info_of, pinned, record, seen
-from palimpsest_mcp.testing.faulty_disk import FaultyDisk
+from palimpsest_mcp.testing.disks import FaultyDisk
 
 from .conftest import make_session
 

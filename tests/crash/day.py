@@ -26,9 +26,9 @@ from palimpsest_mcp.errors import PalimpsestError
 from palimpsest_mcp.experience.disk import DiskExperience
 from palimpsest_mcp.settings.settings import Settings
 from palimpsest_mcp.store import DiskStore
-from palimpsest_mcp.testing.faulty_disk import Fault, FaultyDisk
+from palimpsest_mcp.testing.disks import Fault, FaultyDisk
 from palimpsest_mcp.text.specifics.registry import DefaultRegistry
-from palimpsest_mcp.text.tokens.vocabulary import load_vocabulary
+from palimpsest_mcp.text.tokens.count import load_vocabulary
 
 SECRET = "zebra-4711-quagga"
 LONG = "\n".join(f"2026-11-20T10:00:{n % 60:02d}Z req-{n:05d} GET /v1/items/{n} 200 in {n}.5 ms" for n in range(600))

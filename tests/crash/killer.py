@@ -29,7 +29,7 @@ from victims_once import ONCE
 from victims_writing import WRITERS
 
 from palimpsest_mcp.errors import PalimpsestError
-from palimpsest_mcp.text.tokens.vocabulary import load_vocabulary
+from palimpsest_mcp.text.tokens.count import load_vocabulary
 
 KINDS = WRITERS | ONCE
 

@@ -9,12 +9,12 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from palimpsest_mcp.cli.statusline import status_line
-from palimpsest_mcp.core.claude_code.tool_calls import tool_response
+from palimpsest_mcp.core.claude_code.events import tool_response
 from palimpsest_mcp.core.exchange import Reading
 from palimpsest_mcp.digest.readers import PROSE, READERS
 from palimpsest_mcp.errors import PalimpsestError
 from palimpsest_mcp.experience.document import read_document
-from palimpsest_mcp.experience.parse import read_line, sighting_of
+from palimpsest_mcp.experience.events import read_line, sighting_of
 from palimpsest_mcp.hosts import codex, gemini
 from palimpsest_mcp.hosts.detect import parse_value, read_session
 from palimpsest_mcp.hosts.hook_call import read_call
@@ -24,9 +24,9 @@ from palimpsest_mcp.models.events import Event, SessionInfo
 from palimpsest_mcp.models.records import OffloadRecord
 from palimpsest_mcp.server import transport
 from palimpsest_mcp.store.flaws import read_witness
-from palimpsest_mcp.store.search_text import parse as parse_query
+from palimpsest_mcp.store.home import encoded, witness_of
+from palimpsest_mcp.store.score import parse as parse_query
 from palimpsest_mcp.store.segments import Reader, encode, settled
-from palimpsest_mcp.store.witness import encoded, witness_of
 from palimpsest_mcp.testing.contract_values import S1, info_of, record, seen
 from palimpsest_mcp.text.redaction.rules import read_rules
 from palimpsest_mcp.text.specifics.registry import DefaultRegistry

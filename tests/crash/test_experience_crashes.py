@@ -22,8 +22,8 @@ from palimpsest_mcp.experience.disk import DiskExperience
 from palimpsest_mcp.experience.learn import Learn
 from palimpsest_mcp.experience.state import LearningDependencies
 from palimpsest_mcp.settings.settings import Settings
+from palimpsest_mcp.testing.disks import CHANGES, Crash, SimulatedDisk
 from palimpsest_mcp.testing.experience_contract import NOW
-from palimpsest_mcp.testing.simulated_disk import CHANGES, Crash, SimulatedDisk
 from palimpsest_mcp.text.redaction.redactor import open_redactor
 
 from ..conftest import PROFILE

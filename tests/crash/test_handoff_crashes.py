@@ -18,7 +18,7 @@ from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.memory.handoff.markdown import from_markdown, to_markdown
 from palimpsest_mcp.models.handoffs import Choice, TaskSummary
 from palimpsest_mcp.store import DiskStore, MemoryStore
-from palimpsest_mcp.testing.simulated_disk import CHANGES, Crash, SimulatedDisk
+from palimpsest_mcp.testing.disks import CHANGES, Crash, SimulatedDisk
 
 from ..conftest import PROFILE
 from .conftest import LONG, SEED, Tell

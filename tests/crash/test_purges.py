@@ -21,7 +21,7 @@ from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.errors import PalimpsestError
 from palimpsest_mcp.models.events import PurgedEvent, Seen, SessionKey
 from palimpsest_mcp.models.items import content_sha256
-from palimpsest_mcp.models.maintenance import Forgotten
+from palimpsest_mcp.models.reports import Forgotten
 from palimpsest_mcp.store import DiskStore
 from palimpsest_mcp.store.archive import ArchiveFiles
 from palimpsest_mcp.store.flaws import Comparison
@@ -30,7 +30,7 @@ from palimpsest_mcp.store.ledger import LedgerFiles
 from palimpsest_mcp.store.memory import Node
 from palimpsest_mcp.store.rewrite import texts_of
 from palimpsest_mcp.testing.contract_values import S1, info_of, record, seen
-from palimpsest_mcp.testing.simulated_disk import CHANGES, Crash, SimulatedDisk
+from palimpsest_mcp.testing.disks import CHANGES, Crash, SimulatedDisk
 
 from .conftest import SECONDS, Tell
 

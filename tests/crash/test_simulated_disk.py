@@ -23,7 +23,7 @@ from palimpsest_mcp.store.flaws import Comparison
 from palimpsest_mcp.store.home import Home
 from palimpsest_mcp.store.ledger import LedgerFiles
 from palimpsest_mcp.testing.contract_values import S1, applied, info_of, pinned, record
-from palimpsest_mcp.testing.simulated_disk import CHANGES, Crash, SimulatedDisk
+from palimpsest_mcp.testing.disks import CHANGES, Crash, SimulatedDisk
 
 from ..conftest import PROFILE
 from .conftest import SEED, Tell, bound

@@ -16,7 +16,7 @@ import pytest
 from palimpsest_mcp.errors import PalimpsestError
 from palimpsest_mcp.store import DiskStore
 from palimpsest_mcp.testing.contract_values import S1, applied, info_of, pinned, record
-from palimpsest_mcp.testing.faulty_disk import FaultyDisk
+from palimpsest_mcp.testing.disks import FaultyDisk
 
 from .conftest import LONG
 

@@ -14,7 +14,7 @@ from typing import Any
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.settings.settings import Settings
 from palimpsest_mcp.store import DiskStore
-from palimpsest_mcp.testing.faulty_disk import FaultyDisk
+from palimpsest_mcp.testing.disks import FaultyDisk
 
 Messages = list[dict[str, Any]]
 Told = list[list[Any]]

@@ -17,7 +17,7 @@ from palimpsest_mcp.errors import LockTimeout, PassInProgress, SummaryChanged
 from palimpsest_mcp.models.events import Applied, SessionKey
 from palimpsest_mcp.server.server import serve_stdio
 from palimpsest_mcp.store import DiskStore
-from palimpsest_mcp.store.witness import Witnesses
+from palimpsest_mcp.store.home import Witnesses
 from palimpsest_mcp.testing.contract_values import info_of
 
 # ---- passes

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.digest.blocks import escaped
-from palimpsest_mcp.digest.manifest import prose_lines, prose_note
+from palimpsest_mcp.digest.notation import prose_lines, prose_note
 from palimpsest_mcp.digest.prose import HandedDigester
 from palimpsest_mcp.digest.records import plain
 from palimpsest_mcp.digest.verdict import recount, without_prose

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.digest.blocks import escaped
-from palimpsest_mcp.digest.manifest import header, item_note, lines_of, prose_lines, prose_note
+from palimpsest_mcp.digest.notation import header, item_note, lines_of, prose_lines, prose_note
 from palimpsest_mcp.digest.records import plain
 from palimpsest_mcp.models.items import Action
 from palimpsest_mcp.models.records import DigestRequest, DigestSource, RecordCount, SpecificCounts

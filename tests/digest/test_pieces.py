@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.digest.blocks import Unit
-from palimpsest_mcp.digest.pieces import Spot, joined, of_fields, of_line, of_row
+from palimpsest_mcp.digest.blocks import Spot, Unit, joined, of_fields, of_line, of_row
 from palimpsest_mcp.digest.proof import check_part, facts_of
 from palimpsest_mcp.digest.records import Record, Table
 from palimpsest_mcp.models.records import DigestLine, DigestSource

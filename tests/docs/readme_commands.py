@@ -156,7 +156,7 @@ def main_of_the_program() -> Callable[[list[str]], int]:
     """The program with all that its commands import, but no thread and no file of its own yet."""
     from palimpsest_mcp.__main__ import main
     from palimpsest_mcp.cli import main as entry
-    from palimpsest_mcp.text.tokens.vocabulary import load_vocabulary
+    from palimpsest_mcp.text.tokens.count import load_vocabulary
 
     load_vocabulary()
     importlib.import_module("palimpsest_mcp.core.palimpsest")

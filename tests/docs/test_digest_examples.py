@@ -14,8 +14,7 @@ import pytest
 from palimpsest_mcp.digest.engine import ExtractiveDigester
 from palimpsest_mcp.models.records import DigestRequest, DigestSource
 from palimpsest_mcp.text.specifics.registry import DefaultRegistry
-from palimpsest_mcp.text.tokens.count import open_counter
-from palimpsest_mcp.text.tokens.vocabulary import load_vocabulary
+from palimpsest_mcp.text.tokens.count import load_vocabulary, open_counter
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "digesters.md"
 PAIR = re.compile(r"^```text before\n(.*?)^```(.*?)^```text after\n(.*?)^```", re.MULTILINE | re.DOTALL)

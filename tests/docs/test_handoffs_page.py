@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest_mcp.context.presets import PHASED
+from palimpsest_mcp.context.policies import PHASED
 from palimpsest_mcp.memory.handoff.templates import TEMPLATES
 
 HERE = Path(__file__).resolve().parent

@@ -37,7 +37,7 @@ from mcp.types import (
 )
 from pydantic import BaseModel, Field
 
-from palimpsest_mcp.models.http import HttpOptions
+from palimpsest_mcp.models.tools import HttpOptions
 from palimpsest_mcp.server import http
 
 Call = Context[Any, Any]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.experience.parse import day_of, identity_of, month_of, read_line
+from palimpsest_mcp.experience.events import day_of, identity_of, month_of, read_line
 
 
 def line(**fields: object) -> bytes:

@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.errors import InvalidEvent
-from palimpsest_mcp.experience.events import Prepared, prepare, query_shape
+from palimpsest_mcp.experience.events import Prepared, prepare, query_shape, read_line
 from palimpsest_mcp.experience.models import ExperienceEvent
-from palimpsest_mcp.experience.parse import read_line
 from palimpsest_mcp.testing.experience_contract import NOW
 
 EIGHTEEN = [

@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.experience.forms import MAX_CHARS, form_of, key_hash, reads_like_orders, safe_line
-from palimpsest_mcp.experience.models import Rule
-from palimpsest_mcp.experience.ports import LIVE_LOG, LogPart, RuleDraft, WordedRule
-from palimpsest_mcp.experience.rule_writer import accepted, adds_nothing
-from palimpsest_mcp.experience.side_file import (
+from palimpsest_mcp.experience.learn import accepted, adds_nothing
+from palimpsest_mcp.experience.models import LIVE_LOG, LogPart, Rule, RuleDraft, WordedRule
+from palimpsest_mcp.experience.state import (
     NEW_BYTES,
     ReadPart,
     Side,

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from palimpsest_mcp.experience.disk import MemoryExperience
 from palimpsest_mcp.experience.learn import Learn
-from palimpsest_mcp.experience.memory import MemoryExperience
 from palimpsest_mcp.experience.state import LearningDependencies
 from palimpsest_mcp.testing.experience_contract import NOW
 from palimpsest_mcp.text.redaction.redactor import open_redactor

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palimpsest_mcp.experience import tally as tally_module
-from palimpsest_mcp.experience.tally import Relevance, Tally
-from palimpsest_mcp.experience.votes import Cluster
+from palimpsest_mcp.experience.tally import Cluster, Relevance, Tally
 from palimpsest_mcp.testing.experience_contract import NOW, event_line, failures, successes
 
 TODAY = NOW.toordinal()

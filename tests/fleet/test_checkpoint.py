@@ -101,20 +101,20 @@ async def test_a_checkpoint_says_nothing_that_the_steps_did_not_and_is_the_tenan
 async def test_a_long_session_opens_at_its_checkpoint_in_one_question_and_answers_as_before(
     cluster: Cluster, tmp_path: Path, tenant: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from palimpsest_mcp.store.postgres import ledger, steps
+    from palimpsest_mcp.store.postgres import ledger, rows
 
     items = [{"role": "user", "content": f"request {number}"} for number in range(CHECKPOINT_EVENTS + 50)]
     store = store_of(cluster.pooled, tmp_path, tenant)
     async with Palimpsest.open(tmp_path, store=store) as p:
         await p.record_items("long", items)
         before = await p.check_context_ratio("long", window_tokens=64_000)
-    wire, decoded, events_in = Wire(cluster.port), list[int](), steps.events_in
+    wire, decoded, events_in = Wire(cluster.port), list[int](), rows.events_in
 
     def counted(rows: Any) -> Any:
         decoded.append(len(rows))
         return events_in(rows)
 
-    for one in (ledger, steps):
+    for one in (ledger, rows):
         monkeypatch.setattr(one, "events_in", counted)
     async with wire.listening() as port:
         again = store_of(cluster.url(port=port), tmp_path, tenant)

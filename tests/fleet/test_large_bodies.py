@@ -11,7 +11,7 @@ import pytest
 
 from palimpsest_mcp.errors import RecordDamaged, WriteFailed
 from palimpsest_mcp.models.events import SessionKey
-from palimpsest_mcp.models.maintenance import Forgotten
+from palimpsest_mcp.models.reports import Forgotten
 from palimpsest_mcp.testing.contract_values import S1, applied, record
 from palimpsest_mcp.testing.store_contract import StoreContract
 
@@ -20,7 +20,7 @@ from .cluster import Cluster
 from .conftest import tenant_of
 
 if TYPE_CHECKING:
-    from palimpsest_mcp.store.postgres.bodies import Objects
+    from palimpsest_mcp.store.postgres.rows import Objects
     from palimpsest_mcp.store.postgres.store import PgStore
 
 LARGE = "".join(f"{hashlib.sha256(b'%d' % n).hexdigest()}é" for n in range(12_000))
@@ -39,7 +39,7 @@ def bucket(tmp_path_factory: pytest.TempPathFactory) -> Generator[Bucket]:
 
 
 def objects(bucket: Bucket, large_bytes: int = 256 << 10) -> Objects:
-    from palimpsest_mcp.store.postgres.bodies import Objects
+    from palimpsest_mcp.store.postgres.rows import Objects
 
     return Objects("s3://bodies/fleet", large_bytes=large_bytes, **bucket.options)
 
@@ -107,7 +107,7 @@ def storage(bucket: Bucket) -> tuple[Any, Any]:
 
 @pytest.mark.anyio
 async def test_an_object_with_other_bytes_is_never_taken_for_the_body(bucket: Bucket) -> None:
-    from palimpsest_mcp.store.postgres.bodies import packed
+    from palimpsest_mcp.store.postgres.rows import packed
 
     body = packed(LARGE.encode())
     api, there = storage(bucket)
@@ -120,7 +120,7 @@ async def test_an_object_with_other_bytes_is_never_taken_for_the_body(bucket: Bu
 async def test_an_object_of_an_earlier_attempt_is_young_again_so_that_no_sweep_takes_it(
     bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from palimpsest_mcp.store.postgres.bodies import packed
+    from palimpsest_mcp.store.postgres.rows import packed
 
     body, there = packed(LARGE.encode()), objects(bucket)
     await there.put("t/again", body)

@@ -11,7 +11,7 @@ from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.errors import RecordDamaged
 from palimpsest_mcp.models.events import SessionInfo, SessionKey
 from palimpsest_mcp.store import DiskStore
-from palimpsest_mcp.store.copy_store import copy_store
+from palimpsest_mcp.store.upkeep import copy_store
 from palimpsest_mcp.testing.contract_values import HARD_CONTENTS, HARD_IDS, S1, info_of, pinned, record, seen
 
 from .cluster import Cluster

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.models.events import SessionKey
 from palimpsest_mcp.ports.store import Entry
-from palimpsest_mcp.store.bm25 import Text, read
 from palimpsest_mcp.store.disk_store import DiskStore
+from palimpsest_mcp.store.score import Text, read
 from palimpsest_mcp.testing.contract_values import applied, entry, info_of, record
 
 from .cluster import OWNER, Cluster
@@ -397,7 +397,7 @@ LETTERS = st.text("abcdeés", min_size=6, max_size=12)
 def test_whichever_letter_of_a_word_is_wrong_the_word_is_looked_for_and_found(
     word: str, at: int, letter: str, how: str
 ) -> None:
-    from palimpsest_mcp.store.postgres.lexemes import near, near_expressions, vector
+    from palimpsest_mcp.store.postgres.search import near, near_expressions, vector
 
     at %= len(word)
     ways = {

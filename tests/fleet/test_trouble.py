@@ -158,7 +158,7 @@ async def test_tables_of_the_first_version_are_brought_up_with_what_is_in_them_a
 ) -> None:
     import asyncpg
 
-    from palimpsest_mcp.store.postgres.keys import name_hash
+    from palimpsest_mcp.store.postgres.rows import name_hash
     from palimpsest_mcp.store.postgres.schema import prepare, steps
     from palimpsest_mcp.store.postgres.store import PgStore
     from palimpsest_mcp.store.segments import encode

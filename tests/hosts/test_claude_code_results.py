@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from palimpsest_mcp.hosts.claude_code.results import ToolResult, result_of, spill_folder
-from palimpsest_mcp.hosts.plain_results import is_binary
+from palimpsest_mcp.hosts.hook_call import is_binary
 
 BASH = {"stdout": "", "stderr": "", "interrupted": False, "isImage": False, "noOutputExpected": False}
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.core.claude_code.tool_calls import filled, tool_response
+from palimpsest_mcp.core.claude_code.events import filled, tool_response
 from palimpsest_mcp.hosts.hook_call import read_call
 
 

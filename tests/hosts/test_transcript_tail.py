@@ -10,8 +10,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.hosts.claude_code.tail import Tail, forked_from, tokens_after_compaction
-from palimpsest_mcp.hosts.claude_code.transcript import ClaudeCodeTranscript
+from palimpsest_mcp.hosts.claude_code.transcript import ClaudeCodeTranscript, Tail, forked_from, tokens_after_compaction
 
 
 def row(kind: str, uuid: str, parent: str | None, content: Any = None, **more: Any) -> bytes:

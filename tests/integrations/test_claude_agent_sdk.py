@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from palimpsest_mcp.hosts.claude_code.rows import rows_of
+from palimpsest_mcp.hosts.claude_code.transcript import rows_of
 from palimpsest_mcp.integrations.claude_agent_sdk import PalimpsestSession, PalimpsestSessionStore
 from palimpsest_mcp.integrations.window import AgentWindow
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest_mcp.core.install import planned
-from palimpsest_mcp.core.install_files import Launch
+from palimpsest_mcp.core.install import Launch, planned
 from palimpsest_mcp.models.host_table import HOSTS, host_note, host_row
 
 

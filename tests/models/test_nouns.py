@@ -46,13 +46,13 @@ LEAST_TWO = {
     ("experience/document.py", "lines"),
     ("memory/handoff/files.py", "len(group)"),
     ("hosts/detect.py", "len(lines)"),
-    ("context/presets.py", "floor"),
+    ("context/policies.py", "floor"),
     ("experience/views.py", "len(skills)"),
     ("core/offloaded.py", "len(record.items)"),
     ("memory/summary/talk.py", "len(asked)"),
 }
 """Never fewer than two where they are said."""
-NO_NUMBERS = {("context/forget.py", "message")}
+NO_NUMBERS = {("context/gates.py", "message")}
 LINES_OF_A_FILE = {("experience/document.py", "events"), ("experience/document.py", "promoted")}
 """Written into `experience.md` and read back by its form."""
 

@@ -8,7 +8,7 @@ import pytest
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 
-from palimpsest_mcp.models.http import HttpOptions
+from palimpsest_mcp.models.tools import HttpOptions
 from palimpsest_mcp.server.access import Access, principal_of
 
 

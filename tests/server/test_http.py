@@ -29,7 +29,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CallToolResult, TextContent
 
 from palimpsest_mcp.errors import InvalidArgument
-from palimpsest_mcp.models.http import HttpOptions
+from palimpsest_mcp.models.tools import HttpOptions
 from palimpsest_mcp.server.access import read_tokens
 from palimpsest_mcp.server.http import _listen  # pyright: ignore[reportPrivateUsage]  # what it serves on
 from palimpsest_mcp.web.app import bound

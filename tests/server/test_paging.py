@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palimpsest_mcp.errors import InvalidArgument
-from palimpsest_mcp.server.lifespan import count_o200k
-from palimpsest_mcp.server.pages import (
+from palimpsest_mcp.server.archive_answers import (
     PAGE_TOKENS,
     PAGE_UNITS,
     cursor_at,
@@ -20,6 +19,7 @@ from palimpsest_mcp.server.pages import (
     page_of,
     utf16_units,
 )
+from palimpsest_mcp.server.lifespan import count_o200k
 
 
 def read_all(texts: list[str]) -> tuple[list[str], int]:

@@ -14,13 +14,12 @@ import pytest
 from palimpsest_mcp.errors import RecordDamaged, WriteFailed
 from palimpsest_mcp.models.events import SessionKey
 from palimpsest_mcp.store import DiskStore
-from palimpsest_mcp.store.appender import ROLL_BYTES
 from palimpsest_mcp.store.archive import ArchiveFiles
 from palimpsest_mcp.store.home import Home
 from palimpsest_mcp.store.real_disk import RealDisk
-from palimpsest_mcp.store.segments import encode
+from palimpsest_mcp.store.segments import ROLL_BYTES, encode
 from palimpsest_mcp.testing.contract_values import S1, record
-from palimpsest_mcp.testing.simulated_disk import SimulatedDisk
+from palimpsest_mcp.testing.disks import SimulatedDisk
 
 pytestmark = pytest.mark.anyio
 

@@ -20,13 +20,13 @@ from palimpsest_mcp.context.fold import Fold, FoldSums
 from palimpsest_mcp.context.opened_fold import OpenedFold, keys_of
 from palimpsest_mcp.errors import StoreUnusable
 from palimpsest_mcp.models.events import Event
-from palimpsest_mcp.models.maintenance import Forgotten
-from palimpsest_mcp.store.checkpoint import FOLDER
+from palimpsest_mcp.models.reports import Forgotten
 from palimpsest_mcp.store.home import Home
 from palimpsest_mcp.store.ledger import LedgerFiles
 from palimpsest_mcp.store.real_disk import RealDisk
+from palimpsest_mcp.store.session_folder import FOLDER
 from palimpsest_mcp.testing.contract_values import S1, applied, info_of, pinned, seen
-from palimpsest_mcp.testing.simulated_disk import Crash, SimulatedDisk
+from palimpsest_mcp.testing.disks import Crash, SimulatedDisk
 
 from ..conftest import LONG
 

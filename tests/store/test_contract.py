@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from palimpsest_mcp.store import DiskStore, MemoryStore
-from palimpsest_mcp.store.scratch import ScratchStore
+from palimpsest_mcp.store.memory import ScratchStore
 from palimpsest_mcp.testing.store_contract import StoreContract, store_contract
 
 

@@ -11,13 +11,12 @@ from pathlib import Path
 import pytest
 
 from palimpsest_mcp.errors import LockTimeout, SkillAmbiguous, SkillUnknown, StoreUnusable, WriteFailed
-from palimpsest_mcp.experience.disk import DiskExperience
-from palimpsest_mcp.experience.memory import MemoryExperience
-from palimpsest_mcp.experience.ports import ARCHIVE_FOLDER, LIVE_LOG, SkillPlace
+from palimpsest_mcp.experience.disk import DiskExperience, MemoryExperience
+from palimpsest_mcp.experience.models import ARCHIVE_FOLDER, LIVE_LOG, SkillPlace
 from palimpsest_mcp.store.disk import Found, Release
 from palimpsest_mcp.store.real_disk import RealDisk
+from palimpsest_mcp.testing.disks import FaultyDisk
 from palimpsest_mcp.testing.experience_contract import ONE, TWO, experience_contract, whole_log
-from palimpsest_mcp.testing.faulty_disk import FaultyDisk
 
 pytestmark = pytest.mark.anyio
 

@@ -23,13 +23,12 @@ from palimpsest_mcp.errors import InvalidArgument, LockTimeout, PassInProgress, 
 from palimpsest_mcp.models.events import Applied, Event, Pinned, Seen, SessionKey
 from palimpsest_mcp.models.items import Action, Item, content_sha256
 from palimpsest_mcp.store import DiskStore
-from palimpsest_mcp.store.appender import Appender, OpenSegments
 from palimpsest_mcp.store.home import Home
 from palimpsest_mcp.store.ledger import LedgerFiles
 from palimpsest_mcp.store.real_disk import RealDisk
-from palimpsest_mcp.store.segments import encode, encode_all
+from palimpsest_mcp.store.segments import Appender, OpenSegments, encode, encode_all
 from palimpsest_mcp.testing.contract_values import S1, applied, info_of, pinned, seen
-from palimpsest_mcp.testing.simulated_disk import SimulatedDisk
+from palimpsest_mcp.testing.disks import SimulatedDisk
 
 pytestmark = pytest.mark.anyio
 

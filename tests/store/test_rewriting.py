@@ -11,14 +11,14 @@ import pytest
 
 from palimpsest_mcp.errors import LockTimeout, WriteFailed
 from palimpsest_mcp.models.items import content_sha256
-from palimpsest_mcp.models.maintenance import Forgotten
+from palimpsest_mcp.models.reports import Forgotten
 from palimpsest_mcp.store import rewrite as rewriting
-from palimpsest_mcp.store.appender import Appender
 from palimpsest_mcp.store.home import Home
 from palimpsest_mcp.store.ledger import LedgerFiles
 from palimpsest_mcp.store.real_disk import RealDisk
+from palimpsest_mcp.store.segments import Appender
 from palimpsest_mcp.testing.contract_values import S1, applied, info_of, seen
-from palimpsest_mcp.testing.simulated_disk import SimulatedDisk
+from palimpsest_mcp.testing.disks import SimulatedDisk
 
 GONE = "a text that has to go"
 

@@ -9,9 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.store.bm25 import Text as Answering
-from palimpsest_mcp.store.bm25 import match, ranked, read
-from palimpsest_mcp.store.search_text import MAX_TERMS, Term, cjk, fold, keys, one_line, parse, parts, words
+from palimpsest_mcp.store.score import (
+    MAX_TERMS,
+    Term,
+    cjk,
+    fold,
+    keys,
+    match,
+    one_line,
+    parse,
+    parts,
+    ranked,
+    read,
+    words,
+)
+from palimpsest_mcp.store.score import Text as Answering
 from palimpsest_mcp.testing.contract_values import entry
 from palimpsest_mcp.text.stem import stem
 

@@ -18,7 +18,7 @@ from palimpsest_mcp.store import DiskStore
 from palimpsest_mcp.store.home import Home
 from palimpsest_mcp.store.ledger import LedgerFiles
 from palimpsest_mcp.store.summaries import SummaryFiles
-from palimpsest_mcp.testing.simulated_disk import CHANGES, Crash, SimulatedDisk
+from palimpsest_mcp.testing.disks import CHANGES, Crash, SimulatedDisk
 from palimpsest_mcp.testing.store_contract import full, small
 
 KEY = SessionKey("s1")

@@ -12,10 +12,9 @@ import pytest
 
 from palimpsest_mcp.ports.store import Flaw
 from palimpsest_mcp.store import DiskStore
-from palimpsest_mcp.store.home import Home
+from palimpsest_mcp.store.home import Home, Witnesses, encoded, witness_of
 from palimpsest_mcp.store.real_disk import RealDisk
 from palimpsest_mcp.store.segments import encode
-from palimpsest_mcp.store.witness import Witnesses, encoded, witness_of
 from palimpsest_mcp.testing.contract_values import S1, applied, info_of, record
 
 pytestmark = pytest.mark.anyio

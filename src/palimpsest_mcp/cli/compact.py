@@ -34,7 +34,7 @@ from .screen import (
 )
 
 if TYPE_CHECKING:
-    from ..core.claude_code.rewrite import RewrittenSession
+    from ..core.claude_code.in_place import RewrittenSession
     from ..core.messages import CompactedMessages
     from ..core.palimpsest import Palimpsest
     from ..models.plans import PassKeywords, Progress

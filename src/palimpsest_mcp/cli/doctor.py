@@ -1,4 +1,7 @@
-"""`doctor`: what this machine offers, one line a check, each with what to do where it falls short."""
+"""`doctor`: what this machine offers, one line a check, each with what to do where it falls short.
+
+`doctor --bundle`: what a bug report needs, and nothing that is anybody's: no text, no name, no id, no path.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -39,6 +43,7 @@ from .screen import Check, out_file, say, say_coloured, say_json, size
 
 if TYPE_CHECKING:
     from ..core.palimpsest import Palimpsest
+
 
 LITTLE_SPACE = 100_000_000
 NETWORK_FILE_SYSTEMS = (
@@ -76,10 +81,8 @@ def doctor(face: Face, bundle: Path | None) -> int:
     if target is not None:
         import json
 
-        from .bundle import bundle as made
-
         with target.open() as file:
-            file.write(json.dumps(made(face, checks), indent=1).encode())
+            file.write(json.dumps(bundle(face, checks), indent=1).encode())
     if face.as_json:
         say_json({"checks": [vars(check) for check in checks]})
     else:
@@ -184,7 +187,7 @@ def _writable(folder: Path) -> Check:
 
 
 def _vocabulary() -> Check:
-    from ..text.tokens.vocabulary import SHA256, by_tiktoken, load_vocabulary
+    from ..text.tokens.count import SHA256, by_tiktoken, load_vocabulary
 
     found = load_vocabulary()
     again = "Install again: pip install --force-reinstall splintr-rs tiktoken."
@@ -398,3 +401,63 @@ def _version(program: str) -> str:
         return ""
     said = re.search(rb"\d+\.\d+\.\d+", done.stdout)
     return said[0].decode() if said is not None else ""
+
+
+_KINDS = ("ledger", "offloaded", "summary", "purged", "offload_", "rev", "memory", "secret", "VERSION", "index")
+_PLAIN = re.compile(r"[A-Za-z_]{1,40}")
+
+
+def bundle(face: Face, checks: Sequence[Check]) -> dict[str, Any]:
+    """Versions, states, counts. What could not be found out says why by its code alone."""
+    from importlib.metadata import version
+
+    from ..settings.settings import Settings
+
+    made: dict[str, Any] = {
+        "bundle": 1,
+        "versions": {name: version(name) for name in ("palimpsest-mcp", "mcp", "msgspec", "pydantic", "click")},
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "checks": {check.name: check.state for check in checks},
+    }
+    try:
+        rows = Settings.load(home=face.home).explain()
+        made["settings"] = {key: _source(source) for key, _, source in rows if not source.startswith("preset")}
+        made["store"] = face.ask(_store_in_numbers, make=False)
+    except PalimpsestError as error:
+        made["error"] = error.code
+    return made
+
+
+def _source(source: str) -> str:
+    return source if source in ("default", "argument") else "environment" if source.startswith("env") else "file"
+
+
+async def _store_in_numbers(facade: Palimpsest) -> dict[str, Any]:
+    status, report = await facade.status(), await facade.verify()
+    troubles = Counter(
+        f"{_word(one.get('event'))} {_word(one.get('code'))}" for one in facade.store.host_notes.troubles()
+    )
+    return {
+        "sessions": status.sessions,
+        "batches": status.batches,
+        "bytes": {
+            "all": status.disk_bytes,
+            "ledger": status.ledger_bytes,
+            "archive": status.archive_bytes,
+            "index": status.index_bytes,
+        },
+        "largest_session_bytes": [row["bytes"] for row in status.largest],
+        "checked": {"events": report.events, "records": report.records, "originals": report.items},
+        "findings": dict(Counter(f"{one.severity} {_kind(one.where)}" for one in report.findings)),
+        "troubles": dict(troubles),
+    }
+
+
+def _kind(where: str) -> str:
+    return next((kind for kind in _KINDS if kind in where), "other")
+
+
+def _word(value: object) -> str:
+    """A name of ours; anything else only says that it was something else."""
+    return value if isinstance(value, str) and _PLAIN.fullmatch(value) else "other"

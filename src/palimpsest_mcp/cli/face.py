@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ..core.palimpsest import Palimpsest
     from ..core.surface import Surface
-    from ..models.http import HttpOptions
+    from ..models.tools import HttpOptions
     from ..models.views import ItemView
     from ..ports.text import Redactor
 

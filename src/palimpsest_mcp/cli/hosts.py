@@ -15,10 +15,10 @@ from ..models.host_table import HOSTS
 from ..models.text import counted
 from .face import Face, pass_face, shared_options
 from .screen import said_as_json, say, say_json
-from .view import say_address, until_interrupted
+from .serve import say_address, until_interrupted
 
 if TYPE_CHECKING:
-    from ..core.install_files import Change, Launch
+    from ..core.install import Change, Launch
     from ..core.palimpsest import Palimpsest
     from ..core.watch import Watched
 
@@ -38,8 +38,7 @@ PLUGIN = "https://github.com/palimpsest-mcp/palimpsest-mcp/blob/main/docs/claude
 @shared_options
 @pass_face
 def install(face: Face, host: str, remove: bool, dry_run: bool) -> int:
-    from ..core.install import planned
-    from ..core.install_files import carry_out
+    from ..core.install import carry_out, planned
 
     changes = planned(
         host,
@@ -60,7 +59,7 @@ def _launch(face: Face) -> Launch:
     import shlex
     import subprocess
 
-    from ..core.install_files import Launch
+    from ..core.install import Launch
 
     named = Path(sys.argv[0])
     beside = Path(sys.executable).parent

@@ -163,7 +163,7 @@ def run(arguments: Sequence[str], *, serve: Serve) -> int:
 def _log_to_stderr(level: str) -> None:
     """JSON lines for whoever asks; without it, warnings alone go to stderr, as Python does by itself."""
     if level in ("DEBUG", "INFO", "ERROR"):
-        from ..core.spans import log_to_stderr
+        from ..core.dependencies import log_to_stderr
 
         log_to_stderr(level)
 

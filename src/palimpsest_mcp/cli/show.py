@@ -1,18 +1,24 @@
-"""`show` and `diff`: what fills a session's window, as a map or a tree, and originals beside what stands for them."""
+"""`show` and `diff`: what fills a session's window, as a map or a tree, and originals beside what stands for them.
+
+`specifics FILE`: what the registry finds in a text, and what would be masked before anybody sees it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
 from ..context.gates import UNSURE
+from ..errors import FileEmpty, FileMissing
 from ..models.advice import Advice, step
 from ..models.reports import NOT_APPLIED, OUTSIDE
 from ..models.text import counted, plain, shown
 from ..models.views import COMPACTED
+from ..text.specifics.delimited import fields_apart
 from .face import PAGER, VERBOSE, BatchName, Face, ItemName, SessionName, pass_face, shared_options
 from .screen import (
     COLOURS,
@@ -28,6 +34,7 @@ from .screen import (
     say_bar,
     say_coloured,
     say_fields,
+    say_json,
     say_table,
     sources,
     terminal_width,
@@ -35,7 +42,11 @@ from .screen import (
 )
 
 if TYPE_CHECKING:
+    from ..core.palimpsest import Palimpsest
+    from ..models.items import Span
     from ..models.views import Beside, ContextView, ItemView
+    from ..ports.text import Redacted
+
 
 SHOWN = "item, kind, tool, tokens:number, state, why:prose, begins with:prose"
 LARGEST_SHOWN = "item, what, tokens:number, state, begins with:prose"
@@ -354,3 +365,57 @@ def _row(left: str, right: str, width: int) -> tuple[str, str]:
     room = (width - len(GAP)) // 2
     left, right = (cut(plain(side.expandtabs(4)), room) for side in (left, right))
     return f"{left}{' ' * (room - cell_count(left))}", right
+
+
+EXAMPLES = 6
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@shared_options
+@pass_face
+def specifics(face: Face, file: Path) -> None:
+    """What must survive word for word in FILE (any text), by class, and what would be masked."""
+    text = _read(file)
+    masked, spans, version = face.ask(lambda facade: _found(facade, text), make=False)
+    by_class: dict[str, list[str]] = {}
+    for span in spans:
+        by_class.setdefault(span.cls, []).append(span.text)
+    if face.as_json:
+        classes = {name: {"count": len(found), "texts": _distinct(found)} for name, found in by_class.items()}
+        say_json({"registry": version, "specifics": classes, "masked": masked.counts})
+    else:
+        _say(masked, by_class, version)
+
+
+async def _found(facade: Palimpsest, text: str) -> tuple[Redacted, list[Span], str]:
+    """As a digest would see it: masked first."""
+    registry = facade.deps.registry
+    masked = facade.deps.redactor.redact(text)
+    return masked, registry.spans(fields_apart(masked.text)), registry.version
+
+
+def _say(masked: Redacted, by_class: dict[str, list[str]], version: str) -> None:
+    rows = [
+        (name, str(len(found)), str(len(_distinct(found))), ", ".join(_distinct(found)[:EXAMPLES]))
+        for name, found in sorted(by_class.items(), key=lambda pair: -len(pair[1]))
+    ]
+    say_table("class, found:number, distinct:number, such as:list", rows)
+    if not rows:
+        say("no specifics found")
+    words = ", ".join(f"{number} {kind}" for kind, number in sorted(masked.counts.items())) or "nothing"
+    say_fields([("masked", words), ("registry", version)])
+
+
+def _distinct(texts: list[str]) -> list[str]:
+    return list(dict.fromkeys(texts))
+
+
+def _read(file: Path) -> str:
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise FileMissing(f"{file.name} cannot be read ({error.strerror}).", next="Name a text file.") from None
+    if not data.strip():
+        raise FileEmpty(f"{file.name} is empty.", next="Name a file with text in it.")
+    return data.decode("utf-8", "replace")

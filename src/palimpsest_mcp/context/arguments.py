@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, cast
 
 from ..models.items import Item
 from ..models.text import counted, plain
-from .versions import is_list
+from .gates import is_list
 
 Place: TypeAlias = tuple[str | int, ...]
 """Keys and indexes from the arguments down to a string."""

@@ -20,9 +20,9 @@ from .budgets import (
     suffices,
     units_of,
 )
+from .gates import Repeat, same_bytes
 from .judge import Facts, judge, newest_kept
-from .strategies import DEFAULT, STRATEGIES, Strategy, limit_of
-from .versions import Repeat, same_bytes
+from .policies import DEFAULT_STRATEGY, STRATEGIES, Strategy, limit_of
 
 PRESSED_ITEMS, PRESSED_TOKENS = 9, 8_000
 """Items a batch, where a target gives digests less than the policy's share, and more of small ones up to so
@@ -67,7 +67,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     """How the target is shared out among digests; None gives every batch the policy's share of its tokens."""
     digests_only: bool = False
     """No digest gives way to a pointer."""
-    strategy: Strategy = STRATEGIES[DEFAULT]
+    strategy: Strategy = STRATEGIES[DEFAULT_STRATEGY]
     enough: int | None = None
     """Tokens to get down to at least, where the goal is missed: nothing is added to digests above that, and none of the
     newest results comes back. None where a pass that misses its goal is all the same."""

@@ -13,10 +13,9 @@ from ..errors import InvalidArgument
 from ..models.items import Item
 from ..models.plans import ContextItem, Gate, Policy, Verdict
 from .arguments import long_strings
-from .gates import gates
+from .gates import Repeat, gates, is_list, newest_versions, repeated
+from .policies import Scorer, scores
 from .scene import CONVERSATION, is_result, kind_under, may_leave, never_leaves
-from .strategies import Scorer, scores
-from .versions import Repeat, is_list, newest_versions, repeated
 
 Grade: TypeAlias = Literal["protected", "keep", "free"]
 

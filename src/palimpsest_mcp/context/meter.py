@@ -12,7 +12,7 @@ from ..models.items import Item, content_text
 from ..models.plans import HARD_FLOOR_TOOL_RESULTS, ContextItem, Policy, Verdict, Zone
 from ..models.reports import DEFAULT_PRICES, OUTSIDE, CacheCost, Measured, Part, Prices, Usage
 from ..models.text import counted, verb
-from ..text.specifics.cues import outcome_of
+from ..text.specifics.vocabulary import outcome_of
 
 # In which zone of a policy a ratio lies, and what to do there.
 

@@ -11,10 +11,7 @@ import msgspec
 
 from ..models.items import Item, content_text
 from ..models.plans import ContextItem, Policy
-from ..text.specifics.cues import (
-    Outcome,
-    outcome_of,
-)
+from ..text.specifics.vocabulary import Outcome, outcome_of
 
 # Which kind an item is under a policy, and which kinds may leave at all.
 

@@ -12,8 +12,8 @@ import msgspec
 from ..models.events import Envelope, Event, HostCompacted, Opened, Replaced, ReplacedBatch, ReplacedItem, Seen
 from ..models.events import UsageSeen as Usage
 from ..models.items import Content, Item, content_bytes
-from ..models.maintenance import Forgotten
 from ..models.records import ArchivedItem, OffloadRecord
+from ..models.reports import Forgotten
 
 PURGED = "[purged]"
 """Stands where a span, a part of a digest, or a host's message was removed."""

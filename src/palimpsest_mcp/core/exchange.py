@@ -19,7 +19,8 @@ from ..memory.summary.sections import NotASummary, from_markdown, to_markdown
 from ..models.advice import Advice, step
 from ..models.events import EVENT_SCHEMA, Event, Opened, Seen, SessionInfo, SessionKey
 from ..models.items import content_sha256
-from ..models.maintenance import (
+from ..models.records import OffloadRecord
+from ..models.reports import (
     EXCHANGE_SCHEMA,
     ExchangedSession,
     ExchangeEnd,
@@ -27,7 +28,6 @@ from ..models.maintenance import (
     ExchangeReport,
     ExchangeSession,
 )
-from ..models.records import OffloadRecord
 from ..store.archive import flaw
 from ..store.out_file import read_stream
 from ..store.segments import Reader, encode, is_whole

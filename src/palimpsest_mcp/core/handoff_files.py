@@ -32,7 +32,7 @@ from ..models.handoffs import (
 )
 from ..models.text import counted, verb
 from ..models.views import Finding
-from ..ports.memory import StoredHandoff
+from ..ports.store import StoredHandoff
 from ..ports.text import Redactor
 from .dependencies import Dependencies
 

@@ -40,7 +40,7 @@ from ..models.handoffs import (
     WrittenHandoff,
 )
 from ..models.text import counted, each_text, plain, plain_line, shown, verb
-from ..ports.memory import StoredHandoff
+from ..ports.store import StoredHandoff
 from ..settings.places import home_folder, project_root
 from .handoff_files import candidate_of, free_of_secrets
 from .parts import Facade

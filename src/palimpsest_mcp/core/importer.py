@@ -25,7 +25,7 @@ from ..hosts.detect import SessionValue, parse_value, read_session, transcripts
 from ..hosts.pieces import as_fields, messages_key
 from ..models.events import Envelope, Observation, SessionInfo, UsageSeen
 from ..models.items import Item, content_bytes, content_sha256
-from ..models.maintenance import Forgotten
+from ..models.reports import Forgotten
 from ..models.text import plain_line
 from ..ports.host import HostContext
 from .dependencies import ContentCounter, Dependencies

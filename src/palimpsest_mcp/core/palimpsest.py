@@ -12,28 +12,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..experience.learn import Learn
-from ..experience.ports import Experience
+from ..experience.models import Experience
 from ..models.events import SessionInfo, SummarizationEvent
 from ..models.handoffs import Cleanup
 from ..models.views import SessionRow, StoreStatus, VerifyReport
 from ..ports.store import Store
 from ..ports.text import Clock, RandomHex
 from ..settings.settings import Settings
-from ..store.scratch import ScratchStore
-from .cursors import Page, page_from, start_of
-from .dependencies import Dependencies, local_time
+from ..store.memory import ScratchStore
+from .dependencies import Dependencies, local_time, noted
 from .exchange import Exchange
 from .handoff_files import clean_handoffs
 from .notices import Notices, SessionRows
 from .offloaded import Offloaded
-from .palimpsest_archive import RestoreMethods, StoreMethods, SummaryMethods
+from .palimpsest_archive import LookMethods, RestoreMethods, StoreMethods, SummaryMethods
 from .palimpsest_context import CompactMethods, RecordMethods
-from .palimpsest_looks import LookMethods
 from .parts import Parts, Passes
 from .sessions import Sessions
-from .spans import noted
 from .sub_agents import SubAgents
 from .summary import KeptSummaries
+from .surface import Page, page_from, start_of
 from .upkeep import Upkeep
 from .wiring import dependencies, learning_means, open_experience, open_store
 

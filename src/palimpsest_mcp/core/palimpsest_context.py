@@ -25,7 +25,7 @@ from .parts import Facade
 from .record import admit, admit_items, admit_list, admit_name, admit_new
 
 if TYPE_CHECKING:
-    from .claude_code.rewrite import RewrittenSession
+    from .claude_code.in_place import RewrittenSession
     from .messages import CompactedMessages
 
 EVERY_ROW = slice(None)
@@ -89,7 +89,7 @@ class CompactMethods(Facade):
         Raises:
             FileWrongShape: these are no rows; and what `compact_messages` raises.
         """
-        from .claude_code.rewrite import compact_rows
+        from .claude_code.in_place import compact_rows
 
         asked = PassOptions(**options)
         admit(self._deps, asked)
@@ -173,7 +173,7 @@ class CompactMethods(Facade):
         Raises:
             FileMissing, FileWrongShape, InvalidArgument, PassInProgress, WriteFailed: no file was written.
         """
-        from .claude_code.rewrite import rewrite
+        from .claude_code.in_place import rewrite
 
         asked = msgspec.structs.replace(PassOptions(**options), force=True, host="claude-code")
         admit(self._deps, asked)

@@ -7,11 +7,11 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ..experience.ports import Experience
+from ..experience.models import Experience
 from ..models.events import SessionInfo
 from ..models.reports import Report
 from ..settings.settings import Settings
-from ..store.scratch import ScratchStore
+from ..store.memory import ScratchStore
 from .dependencies import Dependencies
 from .host_seam import ROWS, Host
 from .measure import Measurement
@@ -23,11 +23,11 @@ from .summary import KeptSummaries
 if TYPE_CHECKING:
     from .claude_code.events import HostEvents
     from .claude_code.notices import Lessons
+    from .compaction.commit import StepBack
     from .compaction.plan import PassRequest
     from .messages import Messages
     from .purge import Purge
     from .repair import Repairs
-    from .step_back import StepBack
     from .watch import Watch
 
 
@@ -57,15 +57,14 @@ class Parts:
     @cached_property
     def step_back(self) -> StepBack:
         """Passes taken back."""
-        from .step_back import StepBack
+        from .compaction.commit import StepBack
 
         return StepBack(self._deps, self._sessions, self._offloaded)
 
     @cached_property
     def purge(self) -> Purge:
         """What takes originals out for good."""
-        from .purge import Purge
-        from .purge_masks import blank_experience
+        from .purge import Purge, blank_experience
 
         return Purge(self._deps, self._sessions, lambda mask: blank_experience(self._skills, mask))
 
@@ -110,7 +109,7 @@ class Parts:
         return ListHostEvents(self._deps, self._sessions, messages, *around, LIST_HOSTS[name])
 
     def _by_file(self, name: str) -> Host:
-        from .recorded_hosts import RecordedHostEvents
+        from .watch import RecordedHostEvents
 
         return RecordedHostEvents(self._deps, self._sessions, self.watch, name)
 

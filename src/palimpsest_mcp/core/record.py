@@ -25,8 +25,7 @@ from ..text.tokens.windows import window_of
 from .dependencies import ContentCounter, Dependencies
 from .importer import dump
 from .measure import check_strategy
-from .session_names import exactly, read_from, slips, unknown
-from .sessions import Sessions
+from .sessions import Sessions, exactly, read_from, slips, unknown
 
 FIELDS = (
     "id", "kind", "role", "content", "args", "tool_name", "tool_use_id", "ts", "title", "url", "source_channel",

@@ -9,14 +9,13 @@ import msgspec
 from ..errors import RecordDamaged, WriteFailed
 from ..models.events import Event, LossAccepted, SessionInfo, SessionKey
 from ..models.items import content_sha256
-from ..models.maintenance import THE_DIGEST, Repair, RepairReport
 from ..models.records import OffloadRecord
+from ..models.reports import THE_DIGEST, Repair, RepairReport
 from ..ports.store import Broken
 from ..store.segments import encode, is_more
-from .checkup import damaged_batches
+from .checkup import damaged_batches, sorted_flaws
 from .copies import Copies, salvaged, salvaged_seen
 from .dependencies import Dependencies
-from .flaws import sorted_flaws
 from .purge import Purge
 from .sessions import Sessions
 

@@ -8,7 +8,7 @@ from ..models.events import SessionInfo
 from ..models.handoffs import HandedBack, WrittenHandoff
 from ..models.text import counted, plain_line
 from .handoffs import KeptHandoffs
-from .session_names import sub_agent_id
+from .sessions import sub_agent_id
 
 _TASK = 200
 """Characters of a task that become a handoff's title."""

@@ -13,9 +13,19 @@ from ..context.fold import Fold
 from ..errors import InvalidArgument, SummaryChanged
 from ..memory.summary.fit import BUDGET_TOKENS, fit, own
 from ..memory.summary.harvest import harvest
-from ..memory.summary.merge import absorb, after_pass, fold_text, merge
+from ..memory.summary.merge import (
+    EXAMPLE,
+    absorb,
+    after_pass,
+    check,
+    cycle_note,
+    fold_text,
+    merge,
+    summary_of,
+    usable,
+    worded,
+)
 from ..memory.summary.sections import full_command, to_markdown
-from ..memory.summary.stated import EXAMPLE, check, cycle_note, summary_of, usable, worded
 from ..memory.summary.talk import spoken
 from ..models.events import SessionInfo
 from ..models.items import Item, content_text

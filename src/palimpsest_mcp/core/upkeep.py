@@ -11,13 +11,20 @@ from pathlib import Path
 from ..context.fold import Fold
 from ..errors import InvalidArgument, PassInProgress, StoreUnusable
 from ..models.events import SessionInfo
-from ..models.maintenance import BackupReport, Migration, MovedStore, PackedSession, PurgedSession, RetentionReport
+from ..models.reports import (
+    BackupReport,
+    Migration,
+    MovedStore,
+    PackedSession,
+    PurgedSession,
+    RetentionReport,
+)
 from ..ports.store import Store
 from ..settings.settings import Settings
-from ..store.copy_store import copy_store
 from ..store.home import folder_name
+from ..store.upkeep import copy_store
+from .dependencies import noted
 from .parts import Facade
-from .spans import noted
 from .wiring import is_database, needs_extra, open_store
 
 FRESH = timedelta(days=1)

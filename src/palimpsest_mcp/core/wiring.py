@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ..errors import StoreUnusable
 from ..experience.disk import DiskExperience
-from ..experience.ports import Experience, RuleWriter
+from ..experience.models import Experience, RuleWriter
 from ..experience.state import LearningDependencies
 from ..hosts.claude_code.settings import read_overrides
 from ..models.host_table import HostOverrides, host_row
@@ -131,7 +131,7 @@ def needs_extra() -> Generator[None]:
 
 def _database(url: str, settings: Settings, random_hex: RandomHex) -> Store:
     with needs_extra():
-        from ..store.postgres.bodies import Objects
+        from ..store.postgres.rows import Objects
         from ..store.postgres.store import PgStore
 
         objects = Objects(settings.store_bodies) if settings.store_bodies else None
@@ -278,6 +278,6 @@ def _rule_writer(settings: Settings) -> RuleWriter | None:
     key = settings.anthropic_api_key.get_secret_value() or os.environ.get("ANTHROPIC_API_KEY", "")
     if not key or not settings.auto or settings.rule_wording != "auto":
         return None
-    from ..experience.rule_writer import AnthropicRuleWriter
+    from ..experience.learn import AnthropicRuleWriter
 
     return AnthropicRuleWriter(key, base_url=settings.anthropic_base_url or None)

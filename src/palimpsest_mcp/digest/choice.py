@@ -12,10 +12,9 @@ import msgspec
 
 from ..models.records import DigestRequest, DigestSource
 from ..text.specifics.registry import CLASSES, SpecificClass
-from .blocks import escaped
+from .blocks import Spot, escaped
 from .item import OUTCOMES, Item
-from .manifest import BRIEF_ITEM
-from .pieces import Spot
+from .notation import BRIEF_ITEM
 from .rank import EXAMPLE, Need, called, names_in
 from .records import STATE, Record, Table
 from .study import Marked, Study, shapes_of

@@ -17,8 +17,7 @@ from .blocks import Unit
 from .choice import ADDRESS, FEW_SHARE, Choice
 from .item import Item
 from .lines import Printed, printed
-from .manifest import header, item_note
-from .notation import NAMES, Heads
+from .notation import NAMES, Heads, header, item_note
 from .object_outline import Ask
 from .outline import hidden_sections, outline, unshown
 from .proof import OF_NAMES, PartCheck, check_part

@@ -9,16 +9,16 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
-from .blocks import Block, Unit, encoded
-from .cues import ended
-from .notation import CUT
-from .pieces import (
+from .blocks import (
     COLUMNS,
     LINE,
     MANY,
     ROW,
     SPOKEN,
+    Block,
     Spot,
+    Unit,
+    encoded,
     fields_of,
     is_exception,
     of_fields,
@@ -27,6 +27,8 @@ from .pieces import (
     passage_places,
     passages,
 )
+from .cues import ended
+from .notation import CUT
 from .rank import WHOLE, Need, tokens_of
 from .records import STATE, Record, Table
 from .runs import (

@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..models.records import LineKind
-from .blocks import Block, escaped
+from .blocks import Block, escaped, joined
 from .cues import PARTIAL
 from .item import DEEP, Item
 from .notation import CUT, Heads
-from .pieces import joined
 from .rank import tokens_of
 from .readers.diff import COMMITTED
 from .runs import PLACE

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
 from ..models.text import counted
-from .blocks import Block
+from .blocks import Block, fields_of
 from .object_outline import (
     BRACKETS,
     COLUMNS,
@@ -31,7 +31,6 @@ from .object_outline import (
     shared_values,
     valued,
 )
-from .pieces import fields_of
 from .readers.json_tables import BEHIND
 from .records import Reading, Record, Table
 

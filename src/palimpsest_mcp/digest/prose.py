@@ -18,7 +18,7 @@ from ..models.records import Digest, DigestLine, DigestRequest, Prose
 from ..text.languages import word_lists
 from .blocks import escaped
 from .engine import Attempt, ExtractiveDigester
-from .manifest import prose_note
+from .notation import prose_note
 from .proof import prose_violation
 from .records import plain
 from .verdict import PROSE_SHARE

@@ -21,10 +21,10 @@ import msgspec
 
 from ..models.records import DigestSource
 from ..ports.text import Registry
+from .blocks import LINE, Spot
 from .cues import mark
 from .item import Coded
-from .manifest import lines_of
-from .pieces import LINE, Spot
+from .notation import lines_of
 from .proof import facts_of
 from .records import Shape
 from .source import Known, Source

@@ -2,6 +2,8 @@
 
 In a skill's folder this writes `experience.md`, appends to `experience/patterns.jsonl`, and gives that file the name of
 an archive. Nothing else, not even a spare file, unless our root is on another file system.
+
+The experience of skills on a disk in memory, for tests and for library use that keeps nothing.
 """
 
 from __future__ import annotations
@@ -10,11 +12,13 @@ import asyncio
 import errno
 import hashlib
 import os
+import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from ..errors import StoreUnusable
+from ..ports.text import RandomHex
 from ..store.disk import (
     Disk,
     Release,
@@ -29,9 +33,10 @@ from ..store.disk import (
     writes,
 )
 from ..store.home import Home
+from ..store.memory import MemoryDisk
 from ..store.real_disk import RealDisk
 from ..store.rewrite import blanked
-from .ports import ARCHIVE_FOLDER, LIVE_LOG, LogPart, SkillFile, SkillPlace
+from .models import ARCHIVE_FOLDER, LIVE_LOG, LogPart, SkillFile, SkillPlace
 from .skills import DIGEST_NAME, SkillFolders, SkillPlaces, busy
 
 # A skill's log on disk: lines appended to `experience/patterns.jsonl`, which a rotation gives an archive's name.
@@ -326,3 +331,10 @@ class DiskFiles:
                 self._remove(path)
             else:
                 self._folders.home.replace(path, data)
+
+
+class MemoryExperience(DiskExperience):
+    """Keeps everything until the process ends."""
+
+    def __init__(self, *, random_hex: RandomHex = secrets.token_hex, lock_timeout_s: float = 10.0) -> None:
+        super().__init__(Path("memory:"), (), random_hex=random_hex, disk=MemoryDisk(), lock_timeout_s=lock_timeout_s)

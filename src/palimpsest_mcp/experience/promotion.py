@@ -12,10 +12,10 @@ from datetime import date
 import msgspec
 
 from ..models.text import counted
+from .events import Correction
 from .forms import form_of, in_backticks, key_hash, reads_like_orders, safe_line
 from .models import Rule, Section, Waiting, lower_bound
-from .parse import Correction
-from .votes import Cause, Cluster
+from .tally import Cause, Cluster
 
 MIN_SEEN, MIN_SUCCESS = 3, 2
 """The seed's floor, in votes."""

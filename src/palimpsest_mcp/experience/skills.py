@@ -15,7 +15,7 @@ from ..models.advice import Advice, Either
 from ..models.text import counted, shown
 from ..store.disk import Disk, Found
 from ..store.home import Home
-from .ports import LIVE_LOG, SkillPlace
+from .models import LIVE_LOG, SkillPlace
 
 DIGEST_NAME = "experience.md"
 _NAME = re.compile(r"\w[\w.+@-]{0,99}(?<!\.)")

@@ -10,17 +10,21 @@ from ..errors import InvalidArgument, RuleUnknown, SkillAmbiguous, SkillUnknown
 from ..models.advice import Advice, step
 from ..models.text import shown
 from .document import ADVICE_CHARS, advice_of, read_document, unified_diff, with_later_lines
-from .models import ExperienceView, Explanation, RolledBack, Rule, RuleKind, Section, SkillStatus
-from .ports import LIVE_LOG, SkillPlace
+from .models import LIVE_LOG, ExperienceView, Explanation, RolledBack, Rule, RuleKind, Section, SkillPlace, SkillStatus
 from .promotion import Decision, Standing, decide, key_of_line
-from .side_file import KEPT_SNAPSHOTS, Side, Snapshot, Witnesses, decode_snapshot, encode
 from .state import (
+    KEPT_SNAPSHOTS,
     Counted,
     LearningDependencies,
+    Side,
     SkillState,
+    Snapshot,
+    Witnesses,
     bare_text,
     count_all,
     count_new,
+    decode_snapshot,
+    encode,
     patterns_of,
     relevance_of,
     standing_of,

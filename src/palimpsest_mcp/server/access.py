@@ -18,7 +18,7 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 
 from ..errors import InvalidArgument
-from ..models.http import HttpOptions, is_loopback
+from ..models.tools import HttpOptions, is_loopback
 
 # The file: a line for each caller, `NAME TOKEN`.
 

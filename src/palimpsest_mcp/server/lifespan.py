@@ -1,4 +1,7 @@
-"""The process's one facade: opened by the first tool call, closed with the server, always in the same task."""
+"""The process's one facade: opened by the first tool call, closed with the server, always in the same task.
+
+What a client is told beside the answers, where it asked for a log: passes, and what failed. Masked.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,27 @@ import importlib
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
+from mcp.server import MCPServer
+from mcp.server.context import ServerRequestContext
 from mcp.server.mcpserver import Context
+from mcp.types import (
+    EmptyResult,
+    LoggingLevel,
+    LoggingMessageNotification,
+    LoggingMessageNotificationParams,
+    SetLevelRequestParams,
+)
 
 from ..core.surface import Surface, storeless
 from ..errors import PalimpsestError
 
 if TYPE_CHECKING:
     from ..core.palimpsest import Palimpsest
+
 
 Viewed = TypeVar("Viewed")
 OpenFacade: TypeAlias = "Callable[[], AbstractAsyncContextManager[Palimpsest]]"
@@ -168,7 +181,7 @@ def count_o200k(text: str) -> int:
 
 def warm_up() -> None:
     """Load the vocabulary and the modules of the facade, so that no call waits for them. For a thread of its own."""
-    from ..text.tokens.vocabulary import load_vocabulary
+    from ..text.tokens.count import load_vocabulary
 
     load_vocabulary()
     for name in (
@@ -185,3 +198,40 @@ def warm_up() -> None:
 
 _UNSCALED_MODEL = "gpt-5"
 """o200k is this family's own tokenizer: its factor is 1."""
+
+
+LEVELS: tuple[LoggingLevel, ...] = (
+    "debug",
+    "info",
+    "notice",
+    "warning",
+    "error",
+    "critical",
+    "alert",
+    "emergency",
+)
+_STATE = "palimpsest.log_level"
+_ASKED = "io.modelcontextprotocol/logLevel"
+"""In a request of the 2026-07-28 protocol: the least level that this request wants to hear of."""
+
+
+def add_log(server: MCPServer[Any]) -> None:
+    """Take the level that an older client sets for its connection."""
+    low = server._lowlevel_server  # pyright: ignore[reportPrivateUsage]  # its own way is deprecated and warns
+    low.add_request_handler("logging/setLevel", SetLevelRequestParams, _set_level)
+
+
+async def _set_level(ctx: ServerRequestContext[Any, Any], params: SetLevelRequestParams) -> EmptyResult:
+    ctx.session._connection.state[_STATE] = params.level  # pyright: ignore[reportPrivateUsage]  # kept nowhere else
+    return EmptyResult()
+
+
+async def tell(ctx: Context[Any, Any], level: LoggingLevel, data: dict[str, Any]) -> None:
+    """Send a line of log, where the client asked for its level; otherwise nothing."""
+    asked = (ctx.request_context.meta or {}).get(_ASKED) or ctx.session._connection.state.get(_STATE)  # pyright: ignore[reportPrivateUsage]
+    if asked not in LEVELS or LEVELS.index(level) < LEVELS.index(asked):
+        return
+    params = LoggingMessageNotificationParams(level=level, logger="palimpsest", data=data)
+    await ctx.session.send_notification(
+        LoggingMessageNotification(params=params), related_request_id=ctx.request_context.request_id
+    )

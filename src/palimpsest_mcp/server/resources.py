@@ -39,11 +39,9 @@ from ..models.text import counted, plain, plain_line
 from ..models.tools import ToolSpec
 from ..web.answers import Answers
 from ..web.app import hosted_page
-from .archive_answers import detail_answer, page_answer, sessions_text
+from .archive_answers import detail_answer, fence_mark, fenced, page_answer, page_of, sessions_text
 from .arguments import NEW
-from .client_log import tell
-from .lifespan import Call, OpenOnFirstUse, caller, count_o200k, facade_of, masked_view, opening_of
-from .pages import fence_mark, fenced, page_of
+from .lifespan import Call, OpenOnFirstUse, caller, count_o200k, facade_of, masked_view, opening_of, tell
 from .slim import SlimServer
 from .tools_context import compacted_page
 

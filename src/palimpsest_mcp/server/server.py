@@ -29,8 +29,7 @@ from . import tools_context as host_tools
 from . import tools_memory as experience_tools
 from . import tools_memory as handoff_tools
 from . import tools_memory as summary_tools
-from .client_log import add_log
-from .lifespan import OpenFacade, OpenOnFirstUse, warm_up
+from .lifespan import OpenFacade, OpenOnFirstUse, add_log, warm_up
 from .resources import SAFE_AS_IT_IS, URI, CallersBus, add_resources, add_view, announce, newest_sessions, view_app
 from .slim import SlimServer
 
@@ -123,7 +122,7 @@ def build_server(
 
 def library_log_level() -> Literal["WARNING", "ERROR"]:
     """From where on the loggers of libraries write. Below that they quote what callers gave, in lines that are no JSON;
-    ours (`core/spans.py`) say the same without."""
+    ours (`core/dependencies.py`) say the same without."""
     return "ERROR" if os.environ.get("PALIMPSEST_LOG_LEVEL", "").lower() == "error" else "WARNING"
 
 

@@ -31,13 +31,13 @@ from mcp.types import (
 )
 from pydantic import ValidationError
 
-from ..core.spans import noted
+from ..core.dependencies import noted
 from ..core.surface import Surface, storeless
 from ..errors import PalimpsestError, SessionUnknown, UnknownName
 from ..models.advice import in_form, tool_call
 from ..models.tools import TOOLS, ToolSpec
 from .answers import as_text
-from .client_log import tell
+from .lifespan import tell
 from .transport import stdio_transport
 
 # Failures as a model may read them: `{code, message, next}` in a ToolError, and never a stored word.

@@ -21,11 +21,23 @@ from ..models.records import SpecificCounts
 from ..models.text import counted, plain_line, shown
 from ..models.views import LAST_PASS, BatchView, Hit, Restored, Undone
 from .answers import PAGE_TOKENS
-from .archive_answers import detail_answer, matches_text, page_answer, pictures, restored_text, sessions_text
+from .archive_answers import PAGE_TOKENS as RESTORED_TOKENS
+from .archive_answers import (
+    Piece,
+    detail_answer,
+    fence_mark,
+    fenced,
+    lines_of,
+    matches_of,
+    matches_text,
+    page_answer,
+    page_of,
+    pictures,
+    restored_text,
+    sessions_text,
+)
 from .arguments import Count, Flag, Place, Text
 from .lifespan import Call, count_o200k, facade_of, masked_view, opening_of
-from .pages import PAGE_TOKENS as RESTORED_TOKENS
-from .pages import Piece, fence_mark, fenced, lines_of, matches_of, page_of
 
 if TYPE_CHECKING:
     from ..core.palimpsest import Palimpsest

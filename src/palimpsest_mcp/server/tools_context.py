@@ -19,9 +19,17 @@ from ..models.reports import Usage
 from ..models.text import counted, plain_line, shown
 from ..models.views import COMPACTED, BatchView, ContextView, ItemView
 from .answers import PAGE_TOKENS, CompactAnswer, RatioAnswer, RecordedAnswer
+from .archive_answers import (
+    VIEW_TOKENS,
+    VIEW_UNITS,
+    cursor_at,
+    fence_mark,
+    fenced,
+    offset_of,
+    page_of,
+)
 from .arguments import NEW, Count, Flag, Ids, Objects, Place, SessionOrNew, Text, checked_transcript, with_pass_options
 from .lifespan import Call, OpenOnFirstUse, count_o200k, facade_of, masked_view, opening_of
-from .pages import VIEW_TOKENS, VIEW_UNITS, cursor_at, fence_mark, fenced, offset_of, page_of
 
 if TYPE_CHECKING:
     from ..core.palimpsest import Palimpsest

@@ -16,9 +16,9 @@ from ..models.advice import in_form, tool_call
 from ..models.handoffs import LoadedHandoff, WrittenHandoff
 from ..models.text import counted, plain, plain_line
 from .answers import as_text
+from .archive_answers import fence_mark, fenced
 from .arguments import Flag, Lines, Object, Text
 from .lifespan import Call, facade_of, masked_view, opening_of
-from .pages import fence_mark, fenced
 from .tools_context import compacted_page
 
 _SECTIONS = "decisions_made, blockers, next_steps, current_state, session_intent ...: text, list or objects"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 import msgspec
 
-from ..context.presets import DEFAULT, FIELDS, PRESETS, Checked, build_policy, unknown_policy
+from ..context.policies import DEFAULT, FIELDS, PRESETS, Checked, build_policy, unknown_policy
 from ..errors import InvalidPolicy, InvalidSettings, PalimpsestError
 from ..models.plans import Policy
 from ..ports.small_file import read_small

@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ..models.events import Decision, Event, Observation, SessionInfo, SessionKey
-from ..models.maintenance import BackupReport, Forgotten, Migration
 from ..models.records import OffloadRecord
+from ..models.reports import BackupReport, Forgotten, Migration
 from ..models.views import StatusNote
 from ..ports.store import Broken, Checkpoint, Damage, DiskUse, Flaw, LedgerPage, Tombstones
 from ..ports.text import Clock, RandomHex
@@ -26,7 +26,7 @@ from .ledger import LedgerFiles
 from .real_disk import RealDisk
 from .rewrite import forget_beside, forget_notes, traces
 from .search import INDEX_NAME, FtsIndex, IndexSearch
-from .sessions import StatusFiles
+from .session_folder import StatusFiles
 from .summaries import DiskSummaries, SummaryFiles
 from .upkeep import Backup, migrate
 

@@ -14,9 +14,8 @@ import msgspec
 from ..models.text import counted
 from ..ports.store import Flaw
 from .disk import read_from
-from .home import FORMAT_VERSION, SECRET, VERSION, Home
+from .home import FORMAT_VERSION, SECRET, VERSION, WITNESSES, Home, Witness, witness_of
 from .segments import is_whole
-from .witness import WITNESSES, Witness, witness_of
 
 _KEPT = re.compile(
     r"VERSION|secret|index\.sqlite3"

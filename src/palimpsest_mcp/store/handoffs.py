@@ -15,8 +15,8 @@ import msgspec
 from ..errors import InvalidArgument, LockTimeout, StoreUnusable
 from ..models.events import SessionKey
 from ..models.handoffs import Place
-from ..models.maintenance import Forgotten
-from ..ports.memory import StoredHandoff
+from ..models.reports import Forgotten
+from ..ports.store import StoredHandoff
 from .disk import error_name, in_thread, put_compared, read_from, reads, write_all, writes
 from .home import Home, key_hash
 from .rewrite import forget_in, traces

@@ -12,16 +12,14 @@ import msgspec
 
 from ..errors import InvalidArgument, LockTimeout, PalimpsestError, PassInProgress
 from ..models.events import Decision, Event, Observation, Opened, Replaced, SessionInfo, SessionKey
-from ..models.maintenance import Forgotten
+from ..models.reports import Forgotten
 from ..ports.store import Broken, LedgerPage, Tombstones
 from ..ports.text import Clock, RandomHex
-from .appender import ROLL_BYTES, OpenSegments
-from .checkpoint import OpenedLedger
 from .disk import Release, reads, unreadable, writes
 from .home import SESSIONS, Home
-from .segments import OUR_LIMITS, Place
+from .segments import OUR_LIMITS, ROLL_BYTES, OpenSegments, Place
+from .session_folder import OpenedLedger, Sessions, oldest_first, refuse_other_key
 from .session_log import SessionLog
-from .sessions import Sessions, oldest_first, refuse_other_key
 from .studies import StudyFiles
 
 FEW_EVENTS = 4

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, cast
 
 from ..context.tombstones import masked_value
 from ..errors import LockTimeout, WriteFailed
-from ..models.maintenance import Forgotten
+from ..models.reports import Forgotten
 from .disk import Disk, Found, put_compared, read_from, read_span
 from .home import ARCHIVE, LEDGER, SEGMENT_SUFFIX, Home
 from .segments import is_whole

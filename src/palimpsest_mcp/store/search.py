@@ -15,10 +15,9 @@ from typing import Any, NamedTuple, TypeVar
 
 from ..errors import StoreError
 from ..ports.store import Entry, Match
-from .bm25 import LinearSearch, Need, Query, Text, best, may_begin, ranked, read
 from .disk import Found, hop, in_thread, writes
 from .home import Home
-from .search_text import cjk, parts, words
+from .score import LinearSearch, Need, Query, Text, best, cjk, may_begin, parts, ranked, read, words
 
 # The search index: SQLite FTS5 in `index.sqlite3`. A cache: what is wrong with it is moved aside and made anew.
 

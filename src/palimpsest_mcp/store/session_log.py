@@ -15,16 +15,14 @@ from ..context.tombstones import event_without
 from ..errors import RevConflict
 from ..models.events import EVENT_SCHEMA, Decision, Event, Observation, Seen, SessionKey
 from ..models.items import Action, Item
-from ..models.maintenance import Forgotten
+from ..models.reports import Forgotten
 from ..ports.store import Broken, Damage
 from ..ports.text import Clock, RandomHex
-from .appender import Appender
-from .checkpoint import Checkpoints, Known
 from .disk import reads, unreadable, write_failed, writes
 from .home import ARCHIVE, LEDGER, Home
 from .rewrite import Change, rewrite, spoilt
-from .segments import Line, News, Place, Places, Reader, SegmentFolder, encode, encode_all, is_more
-from .sessions import NOTHING_FORGOTTEN, TombstoneFile, not_empty
+from .segments import Appender, Line, News, Place, Places, Reader, SegmentFolder, encode, encode_all, is_more
+from .session_folder import NOTHING_FORGOTTEN, Checkpoints, Known, TombstoneFile, not_empty
 from .upkeep import pack
 
 E = TypeVar("E", bound=Event)

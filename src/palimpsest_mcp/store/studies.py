@@ -12,7 +12,7 @@ from contextlib import suppress
 from ..errors import PalimpsestError
 from .disk import Found, read_from
 from .home import STUDIES, Home
-from .sessions import TombstoneFile
+from .session_folder import TombstoneFile
 
 SUFFIX = ".study"
 MOST_BYTES = 32 << 20

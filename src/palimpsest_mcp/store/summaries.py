@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from ..errors import InvalidArgument, LockTimeout, StoreUnusable, SummaryChanged, WriteFailed
 from ..memory.summary.sections import NotASummary, from_markdown, to_markdown
 from ..models.events import SessionKey
-from ..models.maintenance import Forgotten
+from ..models.reports import Forgotten
 from ..models.summaries import AnchoredSummary
-from ..ports.memory import StoredSummary
+from ..ports.store import StoredSummary
 from .disk import hop, put_compared, read_from, reads, writes
 from .home import Home
 from .ledger import LedgerFiles

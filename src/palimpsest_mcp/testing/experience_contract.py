@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ..errors import InvalidArgument, LockTimeout, SkillUnknown
-from ..experience.ports import LIVE_LOG, Experience, LogPart, SkillPlace
+from ..experience.models import LIVE_LOG, Experience, LogPart, SkillPlace
 
 ODD_NAMES = [
     *("", ".", "..", "../x", "a/../b", "/abs", "C:\\x", "a\\b", "x\0y", "~root", "-rf", "CON", "nul.txt", "x.", "x "),

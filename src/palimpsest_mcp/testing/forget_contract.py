@@ -8,7 +8,7 @@ from ..context.tombstones import key_of
 from ..errors import Purged, RevConflict
 from ..models.events import Envelope, Event, HostCompacted, Opened, Seen
 from ..models.items import content_sha256
-from ..models.maintenance import Forgotten
+from ..models.reports import Forgotten
 from ..models.summaries import AnchoredSummary
 from .contract_values import S1, OneStore, applied, entry, info_of, pinned, record, seen
 from .ledger_contract import sums_of

@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from ..core.gateway import Gateway
 from ..errors import InvalidArgument
-from ..models.http import is_loopback
+from ..models.tools import is_loopback
 
 _HOP = frozenset(
     ("connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade", "host")

@@ -13,7 +13,7 @@ import anyio.lowlevel
 import pytest
 
 from palimpsest_mcp.core.claude_code.conversations import Conversations
-from palimpsest_mcp.core.claude_code.tool_calls import ToolResults
+from palimpsest_mcp.core.claude_code.events import ToolResults
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.core.sessions import Sessions
 from palimpsest_mcp.errors import LockTimeout

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from palimpsest_mcp.core.offloaded import OFFER_TOKENS, Recall
 from palimpsest_mcp.core.palimpsest import Palimpsest
-from palimpsest_mcp.core.search import OFFER_TOKENS, Recall
 from palimpsest_mcp.ports.store import Match
 from palimpsest_mcp.server.lifespan import count_o200k
 

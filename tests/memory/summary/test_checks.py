@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from palimpsest_mcp.errors import InvalidArgument
-from palimpsest_mcp.memory.summary.stated import check, cycle_note, is_vague
+from palimpsest_mcp.memory.summary.merge import check, cycle_note, is_vague
 from palimpsest_mcp.models.summaries import AnchoredSummary, Blocker, ChangedFile, Decision
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from palimpsest_mcp.errors import InvalidArgument
-from palimpsest_mcp.memory.summary.stated import EXAMPLE, MAX_ENTRIES, MAX_TEXT, summary_of
+from palimpsest_mcp.memory.summary.merge import EXAMPLE, MAX_ENTRIES, MAX_TEXT, summary_of
 from palimpsest_mcp.models.summaries import Blocker, ChangedFile, Decision, ErrorMet
 
 

@@ -7,8 +7,7 @@ import pytest
 
 from palimpsest_mcp.errors import InvalidSettings
 from palimpsest_mcp.text.redaction.redactor import open_redactor
-from palimpsest_mcp.text.redaction.rules import default_rules
-from palimpsest_mcp.text.redaction.ruleset import entropy
+from palimpsest_mcp.text.redaction.rules import default_rules, entropy
 
 ACME = """
 title = "ours"

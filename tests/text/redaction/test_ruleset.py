@@ -7,11 +7,10 @@ from collections.abc import Iterator
 import pytest
 from key_material import BASE32, DIGITS, Forge
 
-from palimpsest_mcp.text.redaction import ruleset
+from palimpsest_mcp.text.redaction import rules
 from palimpsest_mcp.text.redaction.patterns import Marker
 from palimpsest_mcp.text.redaction.redactor import RuleRedactor
-from palimpsest_mcp.text.redaction.rules import default_rules
-from palimpsest_mcp.text.redaction.ruleset import RuleSet, entropy
+from palimpsest_mcp.text.redaction.rules import RuleSet, default_rules, entropy
 from palimpsest_mcp.text.redaction.scan import Scanner
 
 from ...conftest import LONG
@@ -35,7 +34,7 @@ def judged(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
         sizes.append(len(text))
         return entropy(text)
 
-    monkeypatch.setattr(ruleset, "entropy", counted)
+    monkeypatch.setattr(rules, "entropy", counted)
     yield sizes
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.text.specifics.cues import (
+from palimpsest_mcp.text.specifics.vocabulary import (
     DEAD_END,
     DECIDED,
     READ_CHARS,

@@ -15,11 +15,12 @@ from palimpsest_mcp.text.tokens.count import (
     PER_RESULT_OVERHEAD,
     CharactersCounter,
     O200kCounter,
+    by_tiktoken,
     chunks,
+    load_vocabulary,
     open_counter,
     pieces,
 )
-from palimpsest_mcp.text.tokens.vocabulary import by_tiktoken, load_vocabulary
 
 
 def raw() -> O200kCounter:

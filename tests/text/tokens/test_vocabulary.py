@@ -20,9 +20,8 @@ import tiktoken.registry
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.text.tokens import vocabulary
-from palimpsest_mcp.text.tokens.count import open_counter
-from palimpsest_mcp.text.tokens.vocabulary import (
+from palimpsest_mcp.text.tokens import count
+from palimpsest_mcp.text.tokens.count import (
     NAME,
     SHA256,
     TOKENS,
@@ -30,6 +29,7 @@ from palimpsest_mcp.text.tokens.vocabulary import (
     by_tiktoken,
     cache_file,
     load_vocabulary,
+    open_counter,
 )
 
 
@@ -43,7 +43,7 @@ def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(vocabulary, "_loaded", None)
+    monkeypatch.setattr(count, "_loaded", None)
     monkeypatch.setattr(tiktoken.registry, "ENCODINGS", {})
     return tmp_path
 

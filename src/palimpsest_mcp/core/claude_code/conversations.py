@@ -17,9 +17,15 @@ import msgspec
 
 from ...context.observed import UsageFields
 from ...errors import InvalidArgument, LockTimeout
-from ...hosts.claude_code.rows import MESSAGE_ROWS, block_ids
-from ...hosts.claude_code.tail import News, Tail, forked_from, tokens_after_compaction
-from ...hosts.claude_code.transcript import ClaudeCodeTranscript
+from ...hosts.claude_code.transcript import (
+    MESSAGE_ROWS,
+    ClaudeCodeTranscript,
+    News,
+    Tail,
+    block_ids,
+    forked_from,
+    tokens_after_compaction,
+)
 from ...hosts.hook_call import HookCall
 from ...hosts.pieces import as_fields, text_of
 from ...models.events import Observation, Seen, SessionInfo, UsageSeen

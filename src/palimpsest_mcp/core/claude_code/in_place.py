@@ -1,10 +1,16 @@
-"""`session.compact` and `turn.complete`: the hooks module asks what is to stand in the place of older results."""
+"""`session.compact` and `turn.complete`: the hooks module asks what is to stand in the place of older results.
+
+A transcript becomes shorter rows, or a new session beside it, for a client in which nothing of ours runs.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import json
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -12,15 +18,19 @@ import msgspec
 from ...context.decided import PICTURES
 from ...context.fold import Fold
 from ...context.meter import triggers
-from ...hosts.claude_code.rows import as_messages, calls_of, results_of
+from ...errors import InvalidArgument
+from ...hosts.claude_code.transcript import as_messages, calls_of, only_sidechain, results_of, rewritten, rows_of
 from ...hosts.detect import parse_value
 from ...hosts.hook_call import HookCall
 from ...hosts.pieces import text_of
 from ...models.events import Observation, Replaced, ReplacedItem, Seen, SessionInfo
-from ...models.items import Item, call_key, content_bytes, content_sha256, content_text
+from ...models.items import Content, Item, call_key, content_bytes, content_sha256, content_text
 from ...models.plans import ContextItem, PassOptions
-from ...models.reports import in_lines, in_request
+from ...models.reports import Report, in_lines, in_request
 from ...models.text import counted
+from ...ports.host import HostContext
+from ...store.out_file import OutFile
+from .. import importer
 from ..batch import has_binary
 from ..compaction.commit import Keeper, archive_and_commit, committed_batch
 from ..compaction.plan import PassRequest
@@ -29,6 +39,7 @@ from ..compaction.run import PassResult, run_pass
 from ..dependencies import ContentCounter, Dependencies
 from ..importer import Imported, import_context
 from ..measure import Measurement, measured, stored_policy
+from ..messages import CompactedMessages, Messages
 from ..offloaded import Offloaded
 from ..sessions import Sessions
 from .around_compaction import BeforeCompaction
@@ -303,3 +314,98 @@ def _known(fold: Fold, result: Mapping[str, Any]) -> Item | None:
 
 def _due(compact: bool, why: str) -> str:
     return json.dumps({"compact": compact, "why": why})
+
+
+@dataclass(frozen=True, kw_only=True)
+class RewrittenSession:
+    """What a rewrite came to."""
+
+    report: Report
+    """Of the pass, over the session that was rewritten."""
+    session_id: str = ""
+    """Of the new session; empty where nothing was written."""
+    file: Path | None = None
+    digests: int = 0
+    """Contents that are digests in the new file."""
+
+    @property
+    def resume(self) -> str:
+        """The command that goes on in the new session; empty where nothing was written."""
+        return f"claude --resume {self.session_id}" if self.session_id else ""
+
+
+async def rewrite(
+    deps: Dependencies, sessions: Sessions, messages: Messages, home: Path, path: Path, asked: PassOptions
+) -> RewrittenSession:
+    """Run a pass over a transcript and write what is left as a session of its own; no file that is there is touched.
+
+    Raises:
+        FileMissing, FileWrongShape: it cannot be read.
+        InvalidArgument: it is no transcript of a main session.
+        PassInProgress, WriteFailed, OutputRefused: no file was written.
+    """
+    found = await importer.read_file(path, form="claude-code")
+    rows = rows_of(found.value)
+    if only_sidechain(rows):
+        raise InvalidArgument(
+            "This is the transcript of a sub-agent, which cannot be resumed.", next="Name the session's own file."
+        )
+    context = importer.need_messages(importer.parsed(found, deps.kind_by_tool))
+    # A fork's first rows may still name the session they were copied from; its own file has its name.
+    own = path.name.split(".", 1)[0]
+    named = any(row.get("sessionId") == own for row in rows)
+    name = own if named else context.session_id or importer.session_id_of(path, None)
+    info = await sessions.ensure(
+        name, host=HOST, project=context.project, source=path.name, path=importer.place_of(path)
+    )
+    new_id = str(uuid.UUID(hex=deps.random_hex(16), version=4))
+    target = path.with_name(f"{new_id}.jsonl")
+    out = await asyncio.to_thread(_beside, path, target, home)
+    passed = await messages.compact(info, context, asked)
+    if asked.dry_run or passed.report.status == "failed" or not passed.contents:
+        return RewrittenSession(report=passed.report)
+    contents = _places(context, passed)
+    await sessions.ensure(
+        new_id,
+        host=HOST,
+        project=info.project,
+        parent=info.session_id,
+        source=target.name,
+        path=importer.place_of(target),
+    )
+    drop = passed.report.thinking.dropped > 0
+    text = "".join(importer.dump(row) + "\n" for row in rewritten(rows, contents, new_id, drop_thinking=drop))
+    await asyncio.to_thread(out.write, text.encode())
+    apply = f"{f'In {info.project}: ' if info.project else ''}claude --resume {new_id}"
+    report = msgspec.structs.replace(passed.report, how_to_apply=apply)
+    return RewrittenSession(report=report, session_id=new_id, file=target, digests=len(contents))
+
+
+async def compact_rows(
+    messages: Messages,
+    info: SessionInfo,
+    rows: list[dict[str, Any]],
+    context: HostContext,
+    asked: PassOptions,
+    host_session_id: str,
+    *,
+    off: bool = False,
+) -> CompactedMessages:
+    """Run a pass over a transcript's rows, which come back as rows; as they came in where nothing was replaced."""
+    passed = await messages.compact(info, context, asked, requested=False, off=off)
+    shorter: list[Any] = rows
+    if passed.contents and passed.report.status != "failed":
+        drop = passed.report.thinking.dropped > 0
+        shorter = rewritten(rows, _places(context, passed), host_session_id, drop_thinking=drop)
+    return replace(passed, messages=shorter)
+
+
+def _places(context: HostContext, passed: CompactedMessages) -> dict[tuple[int, int], Content]:
+    """Place of a row and of a block in it -> what stands there now."""
+    places = {item.id: item.position for item in context.items}
+    return {places[name]: part for name, part in passed.contents.items()}
+
+
+def _beside(path: Path, target: Path, home: Path) -> OutFile:
+    """Who may read a transcript may read the new one."""
+    return OutFile(target, home=home, sources=[path], mode=path.stat().st_mode & 0o777)

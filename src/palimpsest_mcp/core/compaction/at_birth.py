@@ -10,11 +10,11 @@ import msgspec
 
 from ...context.budgets import GROWTH, budget_of
 from ...context.fold import Fold
-from ...context.occasion import CUT_ABOVE_TOKENS, Newborn, decide
+from ...context.plan import CUT_ABOVE_TOKENS, Newborn, decide
 from ...context.view import view
 from ...errors import DigestRefused
 from ...hosts.actions import action_of
-from ...hosts.plain_results import plain_result
+from ...hosts.hook_call import plain_result
 from ...models.events import Replaced, Seen, SessionInfo
 from ...models.items import Content, Item, ItemIds, content_bytes, content_sha256, content_text
 from ...models.plans import ContextItem, Slot

@@ -11,17 +11,15 @@ from typing import NamedTuple
 import msgspec
 
 from ...context.budgets import Group, halved, level2_groups, split, under_pressure
-from ...context.occasion import least_gain, rewritten_share, worth_raising
-from ...context.plan import Outcome
+from ...context.plan import Outcome, least_gain, rewritten_share, worth_raising
 from ...errors import DigestRefused
 from ...models.items import Specific
 from ...models.plans import ContextItem, Plan, Slot
 from ..batch import Numbers, beside
-from .higher_levels import raised
+from .digests import ProseAbove, raised
 from .plan import Batch, PassState, Planner, in_our_tokens
 from .pointers import Pointers
 from .probes import Leaving, leaving_of, redacted_texts
-from .prose import ProseAbove
 
 SPARED, MADE_SMALLER = 0.1, 3
 """Of its budget, what a digest may be made smaller by where a plan's guesses were short of the target; and how many."""

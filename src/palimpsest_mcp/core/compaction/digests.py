@@ -1,26 +1,141 @@
-"""From a slot of a plan to an archive record: redact, digest, and keep what proves both."""
+"""From a slot of a plan to an archive record: redact, digest, and keep what proves both.
+
+Summaries for the batches of one pass: handed in by the caller, or asked of a writer ahead of the digests.
+
+One digest in the place of several (L16), made from the originals; it shows what others left to those (D9).
+"""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
+import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
-from ...context.budgets import least_budget
+from ...context.budgets import Group, least_budget
+from ...digest.proof import facts_of
 from ...digest.rank import holds
-from ...digest.verdict import shown_in
+from ...digest.verdict import PROSE_SHARE, shown_in
+from ...errors import DigestRefused, InvalidArgument
 from ...models.events import SessionInfo
 from ...models.items import Action, Item, Specific, content_sha256, content_text
+from ...models.llm import Spent, WriteRequest, Written
 from ...models.plans import ContextItem, Policy, Slot
-from ...models.records import Digest, DigestRequest, DigestSource, OffloadRecord, Reason, Visible
-from ...ports.text import Digester, Redacted, Redactor, Registry
+from ...models.records import ArchivedItem, Digest, DigestRequest, DigestSource, OffloadRecord, Prose, Reason, Visible
+from ...ports.text import Digester, Redacted, Redactor, Registry, Writer
 from ...text.specifics.delimited import fields_apart
-from ..batch import Above, Made, archived, has_binary, masks_in, original_text
+from ..batch import Above, Made, Numbers, archived, has_binary, masks_in, original_text
 from ..dependencies import ContentCounter, Dependencies
 from .focus import Asked, Focus
-from .prose import ProseAbove
+
+HOST = "host/1"
+"""What records name when the calling agent wrote the summary."""
+HOST_AUTHOR = "the calling agent"
+LEAST_TOKENS = 60
+"""For each item of a batch; with less room, label and words of a summary would not fit, and nobody is asked."""
+
+
+class ProseAbove:
+    """What stands above the digests of one pass, by the items of their batches."""
+
+    def __init__(self, redactor: Redactor, writer: Writer | None, focus: tuple[str, ...]) -> None:
+        self._redactor = redactor
+        self._writer = writer
+        self._focus = focus
+        self._left_s = writer.pass_limit_s if writer is not None else 0.0
+        self._handed: dict[tuple[str, ...], str] = {}
+        self._written: dict[str, Prose] = {}
+        self._questions = 0
+        self.spent = Spent()
+
+    @property
+    def author(self) -> str:
+        """Who writes; empty where nobody does."""
+        return self._writer.author if self._writer is not None else ""
+
+    @property
+    def silent(self) -> bool:
+        """Whether a writer was asked and nothing came back: it need not be asked for more in this pass."""
+        return bool(self._questions) and not self.spent.calls
+
+    def hand_in(self, slots: Sequence[Slot], texts: Mapping[str, object]) -> None:
+        """Take the calling agent's texts, by the number of their slot: `1` for the first.
+
+        Raises:
+            InvalidArgument: there is no such slot, it is named twice, or what it is given is no text.
+        """
+        known = f"Its slots are 1 to {len(slots)}" if slots else "It has no slots"
+        following = f'{known}; digests is like {{"1": "your text"}}.'
+        for name, text in ((str(key), value) for key, value in texts.items()):
+            number = int(name) if name.isascii() and name.isdigit() and len(name) < 7 else 0
+            if not 1 <= number <= len(slots):
+                raise InvalidArgument(f"The plan has no slot {name[:20]!r}.", next=following)
+            if not isinstance(text, str):
+                raise InvalidArgument(f"What was handed in for slot {number} is no text.", next=following)
+            items = slots[number - 1].item_ids
+            if items in self._handed:
+                raise InvalidArgument(f"Slot {number} is named twice.", next=following)
+            self._handed[items] = self._redactor.redact(text).text
+
+    def wants(self, slot: Slot, item_ids: tuple[str, ...]) -> bool:
+        """Whether a writer is to be asked about a batch."""
+        return (
+            self._writer is not None
+            and slot.item_ids not in self._handed
+            and not all(name in self._written for name in item_ids)
+        )
+
+    async def write_ahead(self, batches: Sequence[tuple[Slot, tuple[DigestSource, ...]]]) -> None:
+        """Have summaries of several batches written side by side, within what time the pass still has for that."""
+        writer = self._writer
+        if writer is None or not batches:
+            return
+        requests = [
+            WriteRequest(sources=sources, most_tokens=int(PROSE_SHARE * slot.budget_tokens), focus=self._focus)
+            for slot, sources in batches
+        ]
+        roomy = [one.most_tokens >= LEAST_TOKENS * len(one.sources) for one in requests]
+        answers = iter(await self._asked(writer, [one for one, fits in zip(requests, roomy, strict=True) if fits]))
+        for request, fits in zip(requests, roomy, strict=True):
+            answer = next(answers) if fits else Written(failure="its digest has no room for one")
+            self._take(writer, request, answer)
+
+    async def _asked(self, writer: Writer, requests: Sequence[WriteRequest]) -> Sequence[Written]:
+        if self._left_s <= 0:
+            return [Written(failure=f"no answer within the {writer.pass_limit_s:.3g} s of the pass")] * len(requests)
+        self._questions += len(requests)
+        started = time.monotonic()
+        try:
+            return await writer.write(requests, within_s=self._left_s)
+        finally:
+            self._left_s -= time.monotonic() - started
+
+    def _take(self, writer: Writer, request: WriteRequest, answer: Written) -> None:
+        self.spent += answer.spent
+        texts = answer.texts or ("",) * len(request.sources)
+        for source, text in zip(request.sources, texts, strict=True):
+            self._written[source.item_id] = Prose(
+                author=writer.author,
+                digester=writer.name,
+                item_ids=(source.item_id,),
+                text=self._redactor.redact(text).text,
+                failure=answer.failure,
+            )
+
+    def of(self, slot: Slot, item_ids: tuple[str, ...]) -> tuple[Prose, ...]:
+        """What was written about the items of a slot that are to be digested."""
+        if (text := self._handed.get(slot.item_ids)) is not None:
+            return (Prose(author=HOST_AUTHOR, digester=HOST, item_ids=item_ids, text=text),)
+        return tuple(self._written[name] for name in item_ids if name in self._written)
+
+    def key(self, slot: Slot) -> list[str]:
+        """What the batch's key must hold (L10): a digest with another text, or by another writer, is another digest."""
+        if (text := self._handed.get(slot.item_ids)) is not None:
+            return [HOST, hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()]
+        return [self._writer.name] if self._writer is not None else []
 
 
 class Sources:
@@ -330,3 +445,103 @@ class BatchDigests:
             *self.wording.key(slot),
         ]
         return content_sha256(json.dumps(parts, sort_keys=True))
+
+
+Pair = tuple[str, str]
+"""Class and text."""
+
+
+def left_to(
+    deps: Dependencies,
+    leaving: Collection[str],
+    held: Mapping[Specific, str],
+    standing: Sequence[OffloadRecord],
+    made: Sequence[Made],
+    known: dict[str, set[Pair]] | None = None,
+) -> frozenset[Pair]:
+    """What these batches show and others in the context do not, though their originals hold it.
+
+    Args:
+        held: specific -> the batch or item that shows it.
+        standing: records whose digests are in the context.
+        made: batches of this pass.
+        known: by the hash of a batch what it does not show, kept from one call to the next.
+    """
+    known = {} if known is None else known
+    theirs = {(one.cls, one.text) for one, holder in held.items() if holder in leaving}
+    found: set[Pair] = set()
+    for record in (*standing, *(one.record for one in made)):
+        own = record.batch_id
+        if own not in leaving and any(holder != own for holder in record.specifics.holders) and theirs - found:
+            if (key := f"{own} {record.digest_sha256}") not in known:
+                known[key] = _unshown(deps, record)
+            found |= theirs & known[key]
+    return frozenset(found)
+
+
+def _unshown(deps: Dependencies, record: OffloadRecord) -> set[Pair]:
+    masked = deps.redactor.redact_all([content_text(item.result) for item in record.items])
+    left: set[Pair] = set()
+    for item, one in zip(record.items, masked, strict=True):
+        own = {(s.cls, s.text) for s in shown_in(record.part(item), deps.registry)}
+        left |= {(s.cls, s.text) for s in facts_of(source_of(item, one), deps.registry).specs} - own
+    return left
+
+
+def source_of(item: ArchivedItem, masked: Redacted) -> DigestSource:
+    """An archived original as its digest was made from it, as far as its specifics go."""
+    return DigestSource(
+        item_id=item.id,
+        kind=item.kind,
+        text=masked.text,
+        tokens=item.tokens,
+        redacted=sum(masked.counts.values()),
+        binary=has_binary(item.result),
+    )
+
+
+ROOMIER = 0.8
+"""Of the digests it stands for, for one of a higher level that must carry much."""
+
+
+async def raised(
+    deps: Dependencies,
+    group: Group,
+    items: Sequence[ContextItem],
+    digesting: BatchDigests,
+    standing: Sequence[OffloadRecord],
+    fresh: Sequence[Made],
+    numbers: Numbers,
+    *,
+    least: float,
+    pressed: bool = False,
+) -> Made | None:
+    """None where the digests that stand are kept: one that shows all that others left to them is not smaller (D9).
+
+    Args:
+        standing: records whose digests are in the context.
+        fresh: batches of this pass so far.
+        least: share of an item's specifics in view.
+        pressed: the context is above the trigger whatever else leaves: what others left to them is shown first, and
+            what of it does not fit counts as left out from now on.
+    """
+    before = digesting.held()
+    carried = await asyncio.to_thread(left_to, deps, group.batch_ids, before, standing, fresh, digesting.unshown)
+    most = int(ROOMIER * group.tokens)
+    largest = most if len(group.batch_ids) == 1 else group.tokens - 1  # one alone must save a fifth to be worth a level
+    room = min(most, group.budget_tokens + digesting.price_of(text for _, text in carried))
+    tries = [(room, least), (room, 0.0), (most, 0.0)] if carried else [(room, least)]
+    for budget, min_shown in tries:
+        slot = Slot(item_ids=group.item_ids, tokens=group.tokens, budget_tokens=budget, ceiling_tokens=budget)
+        above = Above(level=group.level, replaces=group.batch_ids, carried=carried, min_shown=min_shown)
+        try:
+            made = await digesting.make(slot, items, await numbers.next(), {}, above=above)
+        except DigestRefused:
+            break
+        missing = carried - {(one.cls, one.text) for part in made.shown for one in part}
+        if made.record.digest_token_count <= largest and (pressed or not missing):
+            sheds = {holder for one, holder in before.items() if (one.cls, one.text) in missing}
+            return msgspec.structs.replace(made, sheds=tuple(name for name in group.batch_ids if name in sheds))
+        digesting.hold_again(before)
+    digesting.hold_again(before)
+    return None

@@ -16,9 +16,8 @@ from ...context.decided import batch_number
 from ...context.fold import Fold
 from ...context.judge import Facts
 from ...context.meter import ratio_of
-from ...context.occasion import Said, due_tokens, enough_tokens, goal_tokens, lasting_tokens
-from ...context.plan import Outcome, plan, replan
-from ...context.strategies import STRATEGIES, Strategy, under
+from ...context.plan import Outcome, Said, due_tokens, enough_tokens, goal_tokens, lasting_tokens, plan, replan
+from ...context.policies import STRATEGIES, Strategy, under
 from ...context.view import standing_holders
 from ...models.events import SessionInfo
 from ...models.items import content_sha256

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ...context.arguments import first_line, long_strings, notes
+from ...context.gates import Repeat
 from ...context.scene import bare_line
-from ...context.versions import Repeat
 from ...digest.blocks import escaped
 from ...digest.choice import outcome_lines
-from ...digest.manifest import header, item_note, lines_of
-from ...digest.notation import ESCAPE
+from ...digest.notation import ESCAPE, header, item_note, lines_of
 from ...digest.proof import check_part, facts_of
 from ...digest.study import Study
 from ...digest.verdict import counted

@@ -10,7 +10,7 @@ from typing import Any, cast
 import msgspec
 
 from ...context.fold import Fold
-from ...context.forget import forgettable
+from ...context.gates import forgettable
 from ...context.scene import Scene
 from ...context.view import View
 from ...digest.notation import expanded, with_columns

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from ...context.budgets import MIN_BUDGET_TOKENS
-from ...context.strategies import Compressed, compression
+from ...context.policies import Compressed, compression
 from ...memory.probes.grade import LEAST_ASKED
 from ...models.plans import ContextItem, Plan, Slot
 from ...models.probes import ProbeReport

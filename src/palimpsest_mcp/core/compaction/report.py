@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from ...context.meter import DIGESTS, MAY_LEAVE, breakdown, cache_cost, gain_more, in_words, ratio_of, stays, zone_of
+from ...context.policies import compression
 from ...context.savings import savings
-from ...context.strategies import compression
 from ...context.view import lost_holders, present_items, standing_holders
 from ...digest.prose import NOT_USED
 from ...models.advice import Advice, Either, step

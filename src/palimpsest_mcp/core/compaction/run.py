@@ -22,10 +22,9 @@ from ...models.probes import ProbeReport
 from ...models.records import OffloadRecord
 from ...models.reports import AskedFor
 from ..batch import Made, beside
-from ..dependencies import ContentCounter, Dependencies
+from ..dependencies import ContentCounter, Dependencies, noted
 from ..measure import Measurement
 from ..sessions import Sessions
-from ..spans import noted
 from ..summary import KeptSummaries, PassFacts
 from .batches import Batches
 from .commit import Committed, archive_and_commit, committed_batch, copied, unchanged

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..records import Reading, Record
-from .columns import WIDEST, WORD, column_starts, cut, places
-from .grid import is_value, tabulate
+from .grid import WIDEST, WORD, column_starts, cut, is_value, places, tabulate
 
 _WIDE = re.compile(r"\s{2,}")
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")

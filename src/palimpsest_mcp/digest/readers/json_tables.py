@@ -11,9 +11,8 @@ from collections.abc import Callable, Collection, Sequence
 
 from ..notation import CUT
 from ..records import MASKED, STATE, Kind, Object, Reading, Record, Table
-from .json_items import Group, Item, Walk, gathered
-from .json_tree import LONG, Node, Tree, last
-from .paths import is_armour
+from .json_tree import LONG, Group, Item, Node, Tree, Walk, gathered, last
+from .listing import is_armour
 from .prose import LONG_LINE, is_noise, sentences, sponsors
 from .web_results import BEST, BEST_ONES, OTHERS
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ..records import Reading, Record
 from . import log
-from .paths import is_armour
+from .listing import is_armour
 
 LONG_LINE = 200
 """Characters: a longer line is told sentence by sentence."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ..records import Reading, Record
 from .code_lines import defines
-from .paths import PATH, is_dull, is_path, is_test
+from .listing import PATH, is_dull, is_path, is_test
 
 _AT = re.compile(rf"({PATH})(?:[:](\d{{1,7}})(?::\d{{1,5}})?[:]|-(\d{{1,7}})-)")
 """`src/a.py:12:text`, and its context `src/a.py-12-text`."""

@@ -12,9 +12,9 @@ from typing import Any, Literal, cast
 import msgspec
 
 from ...models.items import Content, content_text
+from ..hook_call import is_binary, only_text
 from ..json_bytes import decode
 from ..pieces import as_fields, text_of
-from ..plain_results import is_binary, only_text
 
 Tool = Literal["bash", "read", "mcp"]
 

@@ -10,7 +10,16 @@ from typing import Any, Final, cast
 
 from ...models.items import Item
 from ...models.summaries import StandingOrder
-from ...text.specifics.cues import ASKS, BECAUSE, DECIDED, NEXT, Outcome, conclusion, outcome_of, sentences
+from ...text.specifics.vocabulary import (
+    ASKS,
+    BECAUSE,
+    DECIDED,
+    NEXT,
+    Outcome,
+    conclusion,
+    outcome_of,
+    sentences,
+)
 from ..summary.orders import orders_of
 from .answers import Original, Probe, probe, stands_whole, whole_places
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, cast
 from ...models.items import Action, Item, content_text
 from ...models.summaries import Verb
 from ...models.text import late
-from ...text.specifics.cues import outcome_of
+from ...text.specifics.vocabulary import outcome_of
 
 # Which files a patch changes: the `*** Begin Patch` form of agents, and unified diffs.
 

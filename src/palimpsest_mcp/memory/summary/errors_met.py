@@ -10,7 +10,7 @@ import msgspec
 
 from ...models.summaries import ErrorMet
 from ...models.text import late
-from ...text.specifics.cues import outcome_of
+from ...text.specifics.vocabulary import outcome_of
 from .calls import BY_USER, CHECKS, Call, is_check, strings, unquoted
 from .talk import CUT, Mask, ends_of, one_line
 

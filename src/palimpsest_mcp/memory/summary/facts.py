@@ -15,7 +15,7 @@ import msgspec
 from ...models.items import Item
 from ...models.summaries import ErrorMet, Ran, Said, SessionFacts
 from ...models.text import counted
-from ...text.specifics.cues import outcome_of
+from ...text.specifics.vocabulary import outcome_of
 from .calls import Call, calls_of, is_act, is_check, strings
 from .errors_met import (
     EDITS,

@@ -12,19 +12,17 @@ from ...context.tombstones import record_without
 from ...errors import Purged, RecordDamaged, WriteFailed
 from ...models.advice import Advice, step
 from ...models.events import SessionKey
-from ...models.maintenance import Forgotten
 from ...models.records import OffloadRecord
+from ...models.reports import Forgotten
 from ...ports.store import Broken, Damage
-from ..archive import flaw, refuse_purged
-from ..batch_index import batch_order
+from ..archive import batch_order, flaw, refuse_purged
 from ..rewrite import spoilt
 from ..segments import Reader, encode, is_whole
-from ..sessions import refuse_foreign, refuse_other_key
-from .bodies import GONE, OUTSIDE, Body, Objects, packed, path_of, unpacked
-from .keys import Keys, State, name_bytes, name_hash, name_text
+from ..session_folder import refuse_foreign, refuse_other_key
 from .ledger import PgLedger
 from .link import Conn, Link, Row, owner_of
 from .pool import Statement
+from .rows import GONE, OUTSIDE, Body, Keys, Objects, State, name_bytes, name_hash, name_text, packed, path_of, unpacked
 
 _RECORDS: Reader[OffloadRecord] = Reader(OffloadRecord)
 _AT_A_TIME = 32

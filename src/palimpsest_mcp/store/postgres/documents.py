@@ -7,16 +7,16 @@ import hashlib
 from ...errors import SummaryChanged
 from ...models.events import SessionKey
 from ...models.handoffs import Place
-from ...models.maintenance import Forgotten
+from ...models.reports import Forgotten
 from ...models.summaries import AnchoredSummary
-from ...ports.memory import StoredHandoff, StoredSummary
+from ...ports.store import StoredHandoff, StoredSummary
 from ..handoffs import MAX_BYTES, NO_TEXT, PLACES, SUFFIX, checked_stem, free_name
 from ..handoffs import decoded as text_of
 from ..handoffs import encoded as bytes_of
 from ..rewrite import masked_text
 from ..summaries import decoded, encoded, version_of
-from .keys import Keys, name_hash, name_text
 from .link import EVERYBODY, Conn, Link, Row, owner_of
+from .rows import Keys, name_hash, name_text
 
 
 class PgSummaries:

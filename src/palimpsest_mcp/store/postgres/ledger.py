@@ -24,24 +24,30 @@ from ...models.events import (
     SessionInfo,
     SessionKey,
 )
-from ...models.maintenance import Forgotten
+from ...models.reports import Forgotten
 from ...ports.store import Broken, Checkpoint, LedgerPage
 from ...ports.text import RandomHex
 from ..rewrite import spoilt
 from ..segments import Reader, encode, encode_all, is_whole
-from ..sessions import first_opened, not_empty, oldest_first, refuse_other_key, spare_info
-from .bodies import Body, packed
-from .keys import Keys, State, born, name_bytes, name_hash, name_text
+from ..session_folder import first_opened, not_empty, oldest_first, refuse_other_key, spare_info
 from .link import Conn, Link, Row, owner_of
 from .pool import Statement
-from .steps import (
+from .rows import (
     EVENTS,
+    Body,
+    Keys,
     OpenedLedger,
+    State,
+    born,
     changed_lines,
     checkpoint_row,
     events_in,
     flaw_of,
     lines_of,
+    name_bytes,
+    name_hash,
+    name_text,
+    packed,
     read_checkpoint,
     where_of,
 )

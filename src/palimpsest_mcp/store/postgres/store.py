@@ -11,24 +11,23 @@ from pathlib import Path
 
 from ...errors import PalimpsestError
 from ...models.events import SessionKey
-from ...models.maintenance import BackupReport, Forgotten, Migration
+from ...models.reports import BackupReport, Forgotten, Migration
 from ...models.views import StatusNote
 from ...ports.store import DiskUse, Flaw, Tombstones
 from ...ports.text import RandomHex
-from ..copy_store import copy_store
 from ..disk_store import DiskStore
 from ..home import ARCHIVE, LEDGER, SESSIONS, Home, folder_name
 from ..host_files import HostFiles
 from ..real_disk import RealDisk
 from ..rewrite import forget_notes, texts_of
-from ..sessions import StatusFiles
+from ..session_folder import StatusFiles
+from ..upkeep import copy_store
 from . import schema
 from .archive import PgArchive
-from .bodies import GONE, Objects, unpacked
 from .documents import PgHandoffs, PgSummaries
-from .keys import Keys, name_text
 from .ledger import LEASE_S, PgLedger, info_of
 from .link import EVERYBODY, Conn, Link, Row
+from .rows import GONE, Keys, Objects, name_text, unpacked
 from .search import PgSearch, texts
 
 SECRET_BYTES = 32

@@ -17,8 +17,7 @@ from .assignments import Assignments, Cookies
 from .columns import Columns
 from .patterns import BadPattern, Find, Marker, Pattern, compiled, compiled_now, fits_everything, merged
 from .personal import Checks, PersonalData, Phones
-from .rules import Rule, RuleFile, combine, default_rules, load_rules
-from .ruleset import RuleSet
+from .rules import Rule, RuleFile, RuleSet, combine, default_rules, load_rules
 from .scan import Detector, Ranges, Scanner
 
 # Private key blocks, whole or cut: from BEGIN to END, else to the end of what looks like their body.

@@ -13,7 +13,7 @@ import msgspec
 
 from ...models.items import Span
 from ...models.text import late
-from . import lexer, phrases
+from . import lexer, patterns
 from .delimited import view
 from .lexer import Hit, lex
 from .vocabulary import KEY_WORDS
@@ -206,15 +206,15 @@ _BLANKS = {ord(c): " " for c in _LAYOUT}
 _BLOCK = 25_000
 _CACHE_CHARS = 2_000_000
 _AFTER: Final[dict[int, Callable[[str, int, int, str], tuple[int, str]]]] = {
-    lexer.REACH_URL: phrases.after_scheme,
-    lexer.REACH_NUMBER: phrases.after_number,
-    lexer.REACH_DATE: phrases.after_date,
-    lexer.REACH_WORD: phrases.after_word,
-    lexer.REACH_ERROR: phrases.after_error,
-    lexer.REACH_PATH: phrases.after_path,
-    lexer.REACH_MONEY: phrases.after_money,
-    lexer.REACH_COMMA: phrases.after_comma,
-    lexer.REACH_DOI: phrases.after_doi,
+    lexer.REACH_URL: patterns.after_scheme,
+    lexer.REACH_NUMBER: patterns.after_number,
+    lexer.REACH_DATE: patterns.after_date,
+    lexer.REACH_WORD: patterns.after_word,
+    lexer.REACH_ERROR: patterns.after_error,
+    lexer.REACH_PATH: patterns.after_path,
+    lexer.REACH_MONEY: patterns.after_money,
+    lexer.REACH_COMMA: patterns.after_comma,
+    lexer.REACH_DOI: patterns.after_doi,
 }
 """How a find goes on once what follows its token is seen."""
 _OF_NUMBERS: Final = frozenset(
