@@ -24,7 +24,6 @@ from typing import Any, NamedTuple
 
 from palimpsest_mcp.ports.store import Entry
 from palimpsest_mcp.store import DiskStore, score
-from palimpsest_mcp.store import score as stored
 from palimpsest_mcp.text.stem import stem
 
 WORD = re.compile(r"\w+")
@@ -94,7 +93,7 @@ def stemmed(text: str) -> list[str]:
 
 
 def _in_memory(sessions: Mapping[int, str]) -> Rank:
-    search = stored.LinearSearch()
+    search = score.LinearSearch()
     search.add(_entries("s", sessions))
 
     async def rank(query: str) -> list[int]:
@@ -114,15 +113,15 @@ def _entries(session: str, sessions: Mapping[int, str]) -> list[Entry]:
 @contextmanager
 def without(**parts: Any) -> Generator[None]:
     """The score with some of its parts replaced."""
-    before = {name: getattr(stored, name) for name in parts}
+    before = {name: getattr(score, name) for name in parts}
     for name, part in parts.items():
-        setattr(stored, name, part)
+        setattr(score, name, part)
     score.keys.cache_clear()
     try:
         yield
     finally:
         for name, part in before.items():
-            setattr(stored, name, part)
+            setattr(score, name, part)
         score.keys.cache_clear()
 
 

@@ -16,7 +16,14 @@ from palimpsest_mcp.ports.store import Entry, Match
 from palimpsest_mcp.store import DiskStore
 from palimpsest_mcp.store.home import Home
 from palimpsest_mcp.store.real_disk import RealDisk
-from palimpsest_mcp.store.score import LinearSearch, Text, _best_passage, _densest, ranked, read
+from palimpsest_mcp.store.score import (
+    LinearSearch,
+    Text,
+    _best_passage,  # pyright: ignore[reportPrivateUsage]
+    _densest,  # pyright: ignore[reportPrivateUsage]
+    ranked,
+    read,
+)
 from palimpsest_mcp.store.search import (
     _COUNT_OF,  # pyright: ignore[reportPrivateUsage]
     _FIND,  # pyright: ignore[reportPrivateUsage]

@@ -82,7 +82,7 @@ def doctor(face: Face, bundle: Path | None) -> int:
         import json
 
         with target.open() as file:
-            file.write(json.dumps(bundle(face, checks), indent=1).encode())
+            file.write(json.dumps(bundle_of(face, checks), indent=1).encode())
     if face.as_json:
         say_json({"checks": [vars(check) for check in checks]})
     else:
@@ -407,7 +407,7 @@ _KINDS = ("ledger", "offloaded", "summary", "purged", "offload_", "rev", "memory
 _PLAIN = re.compile(r"[A-Za-z_]{1,40}")
 
 
-def bundle(face: Face, checks: Sequence[Check]) -> dict[str, Any]:
+def bundle_of(face: Face, checks: Sequence[Check]) -> dict[str, Any]:
     """Versions, states, counts. What could not be found out says why by its code alone."""
     from importlib.metadata import version
 
