@@ -12,10 +12,9 @@ import msgspec
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from palimpsest_mcp.context.decided import batch_id, batch_number
 from palimpsest_mcp.context.fold import Fold, FoldSums
-from palimpsest_mcp.context.observed import RowSet
 from palimpsest_mcp.context.opened_fold import OpenedFold, keys_of
+from palimpsest_mcp.context.state import RowSet, batch_id, batch_number
 from palimpsest_mcp.context.view import View, settle_holders, standing_holders, view
 from palimpsest_mcp.models.events import (
     Applied,

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.hosts.validity import check_messages
-from palimpsest_mcp.ports.host import Form
+from palimpsest_mcp.ports.seams import Form
 
 from .conftest import make_session
 

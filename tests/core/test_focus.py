@@ -11,7 +11,7 @@ from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.models.items import Item
 from palimpsest_mcp.models.plans import ContextItem
 from palimpsest_mcp.models.reports import in_lines
-from palimpsest_mcp.ports.text import Redacted
+from palimpsest_mcp.ports.seams import Redacted
 from palimpsest_mcp.text.redaction.redactor import open_redactor
 
 Messages = list[dict[str, Any]]

@@ -14,7 +14,7 @@ from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.errors import HandoffIncomplete, HandoffSecret, HandoffUnknown, InvalidArgument, SessionUnknown
 from palimpsest_mcp.memory.handoff.markdown import from_markdown
 from palimpsest_mcp.models.handoffs import PHASES, Choice, ImplementationProgress, TaskSummary
-from palimpsest_mcp.ports.text import Redacted
+from palimpsest_mcp.ports.seams import Redacted
 from palimpsest_mcp.settings.settings import Settings
 from palimpsest_mcp.store import DiskStore
 

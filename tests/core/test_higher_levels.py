@@ -20,7 +20,7 @@ from palimpsest_mcp.core.messages import CompactedMessages
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.errors import DigestRefused
 from palimpsest_mcp.models.records import Digest, DigestRequest
-from palimpsest_mcp.ports.text import Digester
+from palimpsest_mcp.ports.seams import Digester
 
 pytestmark = pytest.mark.anyio
 Messages = list[dict[str, Any]]

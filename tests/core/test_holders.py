@@ -18,7 +18,7 @@ from palimpsest_mcp.errors import DigestRefused
 from palimpsest_mcp.models.items import Specific
 from palimpsest_mcp.models.records import Digest, DigestRequest
 from palimpsest_mcp.models.views import BatchView
-from palimpsest_mcp.ports.text import Digester
+from palimpsest_mcp.ports.seams import Digester
 
 pytestmark = pytest.mark.anyio
 Messages = list[dict[str, Any]]

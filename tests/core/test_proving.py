@@ -21,7 +21,7 @@ from palimpsest_mcp.core.dependencies import ContentCounter
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.models.records import Digest, DigestLine, DigestPart, DigestRequest
 from palimpsest_mcp.models.reports import Report
-from palimpsest_mcp.ports.text import Digester
+from palimpsest_mcp.ports.seams import Digester
 
 pytestmark = pytest.mark.anyio
 Messages = list[dict[str, Any]]

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from palimpsest_mcp.core.compaction import read_ahead
-from palimpsest_mcp.core.compaction.read_ahead import sealed, unsealed
+from palimpsest_mcp.core.compaction import at_birth
+from palimpsest_mcp.core.compaction.at_birth import sealed, unsealed
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.digest import study
 from palimpsest_mcp.digest.source import Known, Source
@@ -87,7 +87,7 @@ def test_a_pass_says_the_same_whether_its_results_were_read_before_and_by_whom(
 
 def opened_in(home: Path, data: bytes) -> dict[bytes, bytes]:
     """The studies of a file, as any program of this store reads them."""
-    program = hashlib.sha256(read_ahead._code() + DefaultRegistry().version.encode()).digest()  # pyright: ignore[reportPrivateUsage]
+    program = hashlib.sha256(at_birth._code() + DefaultRegistry().version.encode()).digest()  # pyright: ignore[reportPrivateUsage]
     return unsealed([data], (home / "secret").read_bytes(), program)
 
 
@@ -107,7 +107,7 @@ async def test_what_was_read_ahead_is_not_read_in_the_pass(p: Palimpsest, monkey
     read: list[str] = []
 
     count_texts(monkeypatch, read)
-    monkeypatch.setattr(read_ahead, "MOST_AT_ONCE", 1)
+    monkeypatch.setattr(at_birth, "MOST_AT_ONCE", 1)
     await p.record_items("s1", items(range(0, 10, 5)))
     assert [await p.read_ahead() for _ in range(3)] == [1, 1, 0] and not p.may_read_ahead
     assert sorted(read) == sorted((text(0), text(5)))
@@ -154,7 +154,7 @@ async def test_what_cannot_be_trusted_of_it_is_read_from_the_text(
             body = dict(opened_in(tmp_path / "h", whole))
             file.write_bytes(sealed(body, b"x" * 32, b"program"))
         case "another program's":
-            monkeypatch.setattr(read_ahead, "_code", lambda: b"a later one")
+            monkeypatch.setattr(at_birth, "_code", lambda: b"a later one")
         case _:
             shutil.rmtree(file.parent)
     read: list[str] = []

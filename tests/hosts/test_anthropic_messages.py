@@ -11,7 +11,7 @@ from anthropic.types import TextBlock, ToolUseBlock
 from palimpsest_mcp.errors import FileWrongShape, InvalidArgument
 from palimpsest_mcp.hosts.anthropic import AnthropicMessages
 from palimpsest_mcp.models.items import Item
-from palimpsest_mcp.ports.host import HostContext
+from palimpsest_mcp.ports.seams import HostContext
 
 READER = AnthropicMessages({"run_clarify": "clarify_result"})
 

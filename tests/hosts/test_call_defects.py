@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.hosts.validity import check_messages
-from palimpsest_mcp.ports.host import Form
+from palimpsest_mcp.ports.seams import Form
 
 Messages = list[dict[str, Any]]
 USER: dict[str, Any] = {"role": "user", "content": "go on"}

@@ -6,7 +6,7 @@ from typing import Any
 
 from palimpsest_mcp.hosts.anthropic import AnthropicMessages
 from palimpsest_mcp.hosts.openai import OpenAIMessages
-from palimpsest_mcp.ports.host import HostContext
+from palimpsest_mcp.ports.seams import HostContext
 
 
 def parse(*messages: dict[str, Any]) -> HostContext:

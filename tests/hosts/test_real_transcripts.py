@@ -14,7 +14,7 @@ import pytest
 
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.hosts.detect import parse_value
-from palimpsest_mcp.ports.host import HostContext
+from palimpsest_mcp.ports.seams import HostContext
 
 pytestmark = pytest.mark.shared
 

@@ -13,7 +13,7 @@ from palimpsest_mcp.core.importer import parsed
 from palimpsest_mcp.errors import FileEmpty, FileNotJson, FileWrongShape, InputError, InvalidArgument, LineNeeded
 from palimpsest_mcp.hosts.detect import detect_form, parse_value, read_session, rewrap
 from palimpsest_mcp.models.advice import in_form
-from palimpsest_mcp.ports.host import HostContext
+from palimpsest_mcp.ports.seams import HostContext
 
 CHAT = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]
 ROW = {"type": "user", "uuid": "u1", "sessionId": "s", "message": {"role": "user", "content": "q"}}

@@ -11,7 +11,7 @@ import pytest
 from palimpsest_mcp.core.importer import parsed
 from palimpsest_mcp.hosts.detect import read_session, transcripts
 from palimpsest_mcp.hosts.validity import new_problems
-from palimpsest_mcp.ports.host import HostContext
+from palimpsest_mcp.ports.seams import HostContext
 
 from ..conftest import first_of
 

@@ -11,7 +11,7 @@ import pytest
 
 from palimpsest_mcp.errors import LockTimeout, StoreUnusable, WriteFailed
 from palimpsest_mcp.store import DiskStore
-from palimpsest_mcp.store.handoffs import MAX_BYTES
+from palimpsest_mcp.store.documents import MAX_BYTES
 from palimpsest_mcp.testing.disks import SimulatedDisk
 
 pytestmark = [pytest.mark.anyio, pytest.mark.skipif(os.name != "posix", reason="modes and links are POSIX")]

@@ -15,9 +15,9 @@ from palimpsest_mcp.errors import PalimpsestError, StoreUnusable, SummaryChanged
 from palimpsest_mcp.models.events import SessionKey
 from palimpsest_mcp.models.summaries import AnchoredSummary
 from palimpsest_mcp.store import DiskStore
+from palimpsest_mcp.store.documents import SummaryFiles
 from palimpsest_mcp.store.home import Home
 from palimpsest_mcp.store.ledger import LedgerFiles
-from palimpsest_mcp.store.summaries import SummaryFiles
 from palimpsest_mcp.testing.disks import CHANGES, Crash, SimulatedDisk
 from palimpsest_mcp.testing.store_contract import full, small
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..core.surface import Surface
     from ..models.tools import HttpOptions
     from ..models.views import ItemView
-    from ..ports.text import Redactor
+    from ..ports.seams import Redactor
 
 _opened: Surface | None = None
 

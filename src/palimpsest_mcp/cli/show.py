@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from ..core.palimpsest import Palimpsest
     from ..models.items import Span
     from ..models.views import Beside, ContextView, ItemView
-    from ..ports.text import Redacted
+    from ..ports.seams import Redacted
 
 
 SHOWN = "item, kind, tool, tokens:number, state, why:prose, begins with:prose"

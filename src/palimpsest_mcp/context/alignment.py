@@ -9,9 +9,8 @@ import msgspec
 
 from ..models.events import Applied, Gone, Observation, Seen
 from ..models.items import Item, content_text
-from .decided import Parts, part_owner
 from .fold import Fold
-from .observed import ItemState, is_placeholder
+from .state import ItemState, Parts, is_placeholder, part_owner
 
 Position = tuple[int, int]
 _START: Position = (-1, 0)

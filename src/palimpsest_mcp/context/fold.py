@@ -25,8 +25,19 @@ from ..models.events import (
     UsageSeen,
 )
 from ..models.items import Item
-from .decided import Decided, Replacement
-from .observed import ItemState, Position, Rows, Share, Tally, TallySums, UsageFields, share_of, stamp
+from .state import (
+    Decided,
+    ItemState,
+    Position,
+    Replacement,
+    Rows,
+    Share,
+    Tally,
+    TallySums,
+    UsageFields,
+    share_of,
+    stamp,
+)
 from .tombstones import is_gone, item_without
 
 _E = TypeVar("_E", bound=Event)

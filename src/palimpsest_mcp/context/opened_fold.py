@@ -19,9 +19,8 @@ from ..models.events import (
     Seen,
     UsageSeen,
 )
-from .decided import Replacement, replacement_of
 from .fold import Fold, FoldSums, ReadEvents, items_of
-from .observed import ItemState, Tally
+from .state import ItemState, Replacement, Tally, replacement_of
 
 KEPT_STATES = 4_096
 """Items of which the state is held once it was asked for."""

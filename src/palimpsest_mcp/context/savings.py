@@ -10,8 +10,8 @@ import msgspec
 from ..models.items import Item
 from ..models.reports import Saved
 from ..models.views import StatusNote
-from .decided import Batch
 from .fold import Fold
+from .state import Batch
 
 
 class Sizes(msgspec.Struct, frozen=True, kw_only=True):
@@ -165,7 +165,7 @@ def _shows(item: Item) -> Iterator[tuple[str, str]]:
 
 
 _TELLING_BYTES = 64
-"""As `forget` has it for equal results."""
+"""As `gates` has it for equal results."""
 
 
 def _results(fold: Fold, batch: Batch) -> set[str]:

@@ -12,9 +12,8 @@ from ..models.items import Item
 from ..models.plans import ContextItem
 from ..models.records import SpecificCounts
 from .alignment import part_hash
-from .decided import Batch, batch_number
 from .fold import Fold
-from .observed import ItemState
+from .state import Batch, ItemState, batch_number
 
 
 class View:

@@ -26,8 +26,7 @@ from ..models.text import counted, verb
 from ..models.views import Finding, StoreStatus, VerifyReport
 from ..ports.store import DiskUse, Flaw
 from ..store.home import SECRET, VERSION, folder_name
-from .batch import masks_in, original_text
-from .copies import Copies
+from .batch import Copies, masks_in, original_text
 from .dependencies import Dependencies
 from .offloaded import saved_by
 from .sessions import Sessions, opened_fold

@@ -25,8 +25,17 @@ from ..models.events import SessionKey, SummarizationEvent
 from ..models.host_table import HostOverrides
 from ..models.items import Content, Item
 from ..models.plans import Policy
+from ..ports.seams import (
+    Clock,
+    Digester,
+    Judge,
+    RandomHex,
+    Redactor,
+    Registry,
+    SummaryAuthor,
+    Writer,
+)
 from ..ports.store import Store
-from ..ports.text import Clock, Digester, Judge, RandomHex, Redactor, Registry, SummaryAuthor, Writer
 from .surface import Surface
 
 if TYPE_CHECKING:

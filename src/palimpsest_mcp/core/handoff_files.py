@@ -32,8 +32,8 @@ from ..models.handoffs import (
 )
 from ..models.text import counted, verb
 from ..models.views import Finding
+from ..ports.seams import Redactor
 from ..ports.store import StoredHandoff
-from ..ports.text import Redactor
 from .dependencies import Dependencies
 
 ACROSS = "across sections"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from ..hosts.hook_call import HookCall
-    from ..ports.host import HostNotes
+    from ..ports.seams import HostNotes
 
 
 class Host(Protocol):

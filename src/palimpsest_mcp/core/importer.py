@@ -17,7 +17,7 @@ import msgspec
 
 from ..context.alignment import align, part_hash
 from ..context.fold import Fold
-from ..context.observed import UsageFields, is_placeholder
+from ..context.state import UsageFields, is_placeholder
 from ..context.tombstones import row_without
 from ..context.view import View, view
 from ..errors import FileMissing, FileWrongShape, InvalidArgument
@@ -27,7 +27,7 @@ from ..models.events import Envelope, Observation, SessionInfo, UsageSeen
 from ..models.items import Item, content_bytes, content_sha256
 from ..models.reports import Forgotten
 from ..models.text import plain_line
-from ..ports.host import HostContext
+from ..ports.seams import HostContext
 from .dependencies import ContentCounter, Dependencies
 from .sessions import Sessions
 

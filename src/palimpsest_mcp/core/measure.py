@@ -9,8 +9,8 @@ import msgspec
 from ..context.alignment import may_be_part, part_hash
 from ..context.fold import Fold
 from ..context.meter import Numbers, explained, measure, signals
-from ..context.observed import UsageFields
 from ..context.policies import STRATEGIES
+from ..context.state import UsageFields
 from ..context.view import View
 from ..errors import InvalidArgument, InvalidPolicy
 from ..models.events import PolicySet, SessionInfo, UsageSeen

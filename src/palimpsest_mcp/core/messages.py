@@ -14,8 +14,8 @@ import msgspec
 
 from ..context.alignment import may_be_part, part_hash
 from ..context.arguments import long_strings
-from ..context.decided import part_owner
 from ..context.fold import Fold
+from ..context.state import part_owner
 from ..context.tombstones import PURGED, PURGED_ROW
 from ..errors import NotRestorable, Purged
 from ..hosts.anthropic import ASK_TO_DROP, Place, blocks_of, first_change, thinking_in, without
@@ -29,12 +29,12 @@ from ..models.items import Content, Item, content_sha256, content_text
 from ..models.plans import DROP, DROP_BLOCK, REFUSE, PassOptions
 from ..models.reports import Report, Thinking
 from ..models.text import counted, verb
-from ..ports.host import HostContext
+from ..ports.seams import HostContext
 from ..text.tokens.windows import binds_thinking
+from .batch import Copies
 from .compaction.plan import PassRequest
 from .compaction.report import report
 from .compaction.run import PassResult, run_pass
-from .copies import Copies
 from .dependencies import ContentCounter, Dependencies
 from .importer import Imported, import_context, marked_item
 from .measure import measured, policy_of, tell

@@ -14,8 +14,8 @@ from ..context.fold import Fold
 from ..context.gates import gates
 from ..context.judge import judge
 from ..context.meter import breakdown, stays
-from ..context.observed import UsageFields
 from ..context.plan import PREPARE, Candidates, candidates
+from ..context.state import UsageFields
 from ..context.view import View
 from ..errors import PalimpsestError
 from ..models.events import Decision, Pinned, SessionInfo, Unpinned, UsageSeen
@@ -24,7 +24,7 @@ from ..models.plans import ContextItem, PassOptions, Policy, Verdict
 from ..models.reports import NOT_APPLIED, Part, Usage
 from ..models.text import plain_line
 from ..models.views import ContextView, ItemView, SessionRow
-from ..ports.text import Redactor
+from ..ports.seams import Redactor
 from .dependencies import Dependencies
 from .measure import Measurement, measured, stored_policy
 from .offloaded import Offloaded, no_item, saved_by

@@ -33,11 +33,10 @@ from ..models.records import ArchivedItem, OffloadRecord
 from ..models.reports import Saved, Usage
 from ..models.text import plain_line, shown
 from ..models.views import BatchView, Hit, Restored
+from ..ports.seams import Redactor
 from ..ports.store import Entry, Match
-from ..ports.text import Redactor
 from ..text.tokens.count import PER_RESULT_OVERHEAD
-from .batch import TITLE_CHARACTERS, about, original_text, row_of, row_without_record, target_of
-from .copies import Copies
+from .batch import TITLE_CHARACTERS, Copies, about, original_text, row_of, row_without_record, target_of
 from .dependencies import ContentCounter, Dependencies
 from .sessions import Sessions
 from .surface import Page, named_by_mark, page_of

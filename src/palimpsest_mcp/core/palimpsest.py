@@ -16,8 +16,8 @@ from ..experience.models import Experience
 from ..models.events import SessionInfo, SummarizationEvent
 from ..models.handoffs import Cleanup
 from ..models.views import SessionRow, StoreStatus, VerifyReport
+from ..ports.seams import Clock, RandomHex
 from ..ports.store import Store
-from ..ports.text import Clock, RandomHex
 from ..settings.settings import Settings
 from ..store.memory import ScratchStore
 from .dependencies import Dependencies, local_time, noted

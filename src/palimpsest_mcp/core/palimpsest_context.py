@@ -16,7 +16,7 @@ from ..models.advice import Advice, step
 from ..models.plans import PassKeywords, PassOptions, SessionPassKeywords
 from ..models.reports import Report, Usage
 from ..models.views import ContextView, Recorded
-from ..ports.host import HostContext
+from ..ports.seams import HostContext
 from . import importer, record
 from . import notices as context
 from .importer import import_context
@@ -268,7 +268,7 @@ class RecordMethods(Facade):
     async def read_ahead(self) -> int:
         """Read some of the results that were recorded, so that a pass finds them read; gives how many. For programs
         with a moment to spare, until `may_read_ahead` is false: digests are the same without."""
-        from .compaction.read_ahead import read_ahead
+        from .compaction.at_birth import read_ahead
 
         return await read_ahead(self._deps)
 

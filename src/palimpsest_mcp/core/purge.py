@@ -24,8 +24,8 @@ from ..models.events import PurgedEvent, Seen, SessionInfo
 from ..models.items import Content, Item, content_bytes, content_text
 from ..models.records import ArchivedItem, OffloadRecord
 from ..models.reports import Elsewhere, Forgotten, PurgedSession, PurgeReport
-from ..ports.text import Redactor, Registry
-from .copies import Copies
+from ..ports.seams import Redactor, Registry
+from .batch import Copies
 from .dependencies import Dependencies
 from .sessions import Sessions
 

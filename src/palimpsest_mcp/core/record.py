@@ -20,7 +20,7 @@ from ..models.events import Observation, Seen, SessionInfo
 from ..models.items import Content, Item, call_key, content_bytes, content_sha256
 from ..models.plans import THINKING, PassOptions
 from ..models.text import shown as quoted
-from ..ports.host import HostContext
+from ..ports.seams import HostContext
 from ..text.tokens.windows import window_of
 from .dependencies import ContentCounter, Dependencies
 from .importer import dump

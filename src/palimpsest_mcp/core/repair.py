@@ -13,8 +13,8 @@ from ..models.records import OffloadRecord
 from ..models.reports import THE_DIGEST, Repair, RepairReport
 from ..ports.store import Broken
 from ..store.segments import encode, is_more
+from .batch import Copies, salvaged, salvaged_seen
 from .checkup import damaged_batches, sorted_flaws
-from .copies import Copies, salvaged, salvaged_seen
 from .dependencies import Dependencies
 from .purge import Purge
 from .sessions import Sessions

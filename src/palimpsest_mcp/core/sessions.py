@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from ..context.decided import Parts
 from ..context.fold import Fold, FoldSums
 from ..context.opened_fold import OpenedFold
+from ..context.state import Parts
 from ..context.view import View, view
 from ..errors import InvalidArgument, RevConflict, SessionUnknown, StoreUnusable
 from ..models.advice import Advice, Either, step, tool_call

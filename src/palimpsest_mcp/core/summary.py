@@ -32,7 +32,7 @@ from ..models.items import Item, content_text
 from ..models.llm import Spent, SummaryRequest
 from ..models.summaries import AnchoredSummary
 from ..models.text import counted, each_text
-from ..ports.text import SummaryAuthor
+from ..ports.seams import SummaryAuthor
 from ..text.specifics.delimited import fields_apart
 from .dependencies import Dependencies
 from .sessions import Sessions

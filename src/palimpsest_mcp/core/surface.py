@@ -16,7 +16,7 @@ import msgspec
 
 from ..errors import InvalidArgument
 from ..models.text import plain_line, shown
-from ..ports.text import Redactor
+from ..ports.seams import Redactor
 
 Named = TypeVar("Named")
 Viewed = TypeVar("Viewed")

@@ -9,8 +9,8 @@ import msgspec
 
 from ..context.fold import Fold
 from ..context.meter import cache_cost
-from ..context.observed import stamp
 from ..context.savings import sizes
+from ..context.state import stamp
 from ..models.events import (
     Event,
     Fetched,

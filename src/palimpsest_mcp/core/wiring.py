@@ -18,8 +18,8 @@ from ..experience.state import LearningDependencies
 from ..hosts.claude_code.settings import read_overrides
 from ..models.host_table import HostOverrides, host_row
 from ..models.records import EXTRACTIVE, Digest, DigestRequest
+from ..ports.seams import Clock, Digester, Judge, RandomHex, SummaryAuthor, Writer
 from ..ports.store import Store
-from ..ports.text import Clock, Digester, Judge, RandomHex, SummaryAuthor, Writer
 from ..settings.settings import Settings
 from ..store.disk_store import DiskStore
 from ..text.redaction.redactor import open_redactor

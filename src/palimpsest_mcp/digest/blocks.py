@@ -55,7 +55,7 @@ class Unit(msgspec.Struct, array_like=True):
     cut: bool = False
     """Only the beginning of the line is shown."""
     span: tuple[int, int] | None = None
-    """Only a piece of the record is shown (`pieces.py`): its characters; of fields and of a row the first number says
+    """Only a piece of the record is shown: its characters; of fields and of a row the first number says
     which of them."""
     of: int = -1
     """Of a piece: the block in which its record is a row."""

@@ -12,7 +12,7 @@ import msgspec
 
 from ..models.records import DigestLine, DigestPart, RecordCount, SpecificCounts
 from ..models.text import counted as counted_in
-from ..ports.text import TokenCounter
+from ..ports.seams import TokenCounter
 from .blocks import Unit
 from .choice import ADDRESS, FEW_SHARE, Choice
 from .item import Item

@@ -12,7 +12,7 @@ from functools import cache
 
 from ..errors import DigestRefused
 from ..models.records import EXTRACTIVE, Digest, DigestRequest, DigestSource, Mode, Verification
-from ..ports.text import Registry, TokenCounter
+from ..ports.seams import Registry, TokenCounter
 from ..text.specifics.registry import CLASSES, SpecificClass
 from .choice import FEW_SHARE, FULL, WIDE, Choice
 from .draft import Draft, Drafts

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 from ..models import text as nouns
 from ..models.records import DigestLine, DigestSource
-from ..ports.text import Registry
+from ..ports.seams import Registry
 from .notation import (
     ALL,
     AS,

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from ..models.items import Span, Specific
 from ..models.records import DigestSource
-from ..ports.text import Registry
+from ..ports.seams import Registry
 from .records import plain
 from .source_trees import Branch, Leaf, stretches, trees
 

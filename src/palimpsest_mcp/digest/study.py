@@ -20,7 +20,7 @@ from typing import NamedTuple
 import msgspec
 
 from ..models.records import DigestSource
-from ..ports.text import Registry
+from ..ports.seams import Registry
 from .blocks import LINE, Spot
 from .cues import mark
 from .item import Coded

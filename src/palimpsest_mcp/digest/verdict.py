@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ..models import text as nouns
 from ..models.items import Specific
 from ..models.records import ClassCount, DigestLine, DigestPart, DigestSource, SpecificCounts
-from ..ports.text import Registry
+from ..ports.seams import Registry
 from .notation import (
     NOTE,
     PROSE_NOTE,

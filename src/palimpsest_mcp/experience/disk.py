@@ -18,7 +18,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from ..errors import StoreUnusable
-from ..ports.text import RandomHex
+from ..ports.seams import RandomHex
 from ..store.disk import (
     Disk,
     Release,

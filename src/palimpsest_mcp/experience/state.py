@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ..ports.text import Clock, Redactor
+from ..ports.seams import Clock, Redactor
 from .document import Document, RuleInFile, empty_document, read_document
 from .events import Sighting, correction_of, day_of, identity_of, read_line
 from .forms import form_of, key_hash, near_groups, quick_form, safe_line

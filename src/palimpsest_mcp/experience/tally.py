@@ -1,8 +1,6 @@
 """Counts a log in one pass: what was seen, how often it worked, by whom. Of an event only a hash is kept.
 
-An event without a session votes with all others of its day; how votes are counted: `votes`.
-
-What sessions say of one pattern.
+An event without a session votes with all others of its day.
 
 One session has one vote for a pattern, however often it says it: success, unless anything in it failed. Because votes
 are added by taking the higher of each part, an event that is read twice changes nothing.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
 from ..models.items import Content, content_text
-from ..ports.host import Form
+from ..ports.seams import Form
 from .assemble import MessageForm
 from .pieces import Piece, as_fields, need_fields, retext, text_of, told_kind, type_word, wrong_shape
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 import msgspec
 
 from ..models.items import Content, Item, ItemIds, content_bytes, json_key
-from ..ports.host import Form, HostContext
+from ..ports.seams import Form, HostContext
 from .actions import action_of
 from .pieces import (
     Piece,

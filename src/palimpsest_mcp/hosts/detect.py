@@ -9,7 +9,7 @@ import msgspec
 
 from ..errors import FileNotJson, FileWrongShape, InvalidArgument, LineNeeded
 from ..models.advice import Advice, Either
-from ..ports.host import Form, HostContext, HostTranscript
+from ..ports.seams import Form, HostContext, HostTranscript
 from .anthropic import AnthropicMessages
 from .claude_code.transcript import ClaudeCodeTranscript
 from .json_bytes import (

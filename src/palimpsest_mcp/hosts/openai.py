@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 from ..models.items import Content, content_text
-from ..ports.host import Form
+from ..ports.seams import Form
 from .anthropic import result_content
 from .assemble import MessageForm
 from .pieces import RESPONSES_ITEMS, Piece, as_fields, need_fields, retext, text_of, told_kind, type_word, wrong_shape

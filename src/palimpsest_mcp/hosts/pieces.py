@@ -12,7 +12,7 @@ from ..context.arguments import Place, strings_of, with_strings
 from ..errors import FileWrongShape, InvalidArgument
 from ..models.items import Content
 from ..models.plans import NEVER_COMPACT
-from ..ports.host import HostContext
+from ..ports.seams import HostContext
 
 # The block of a call with other strings in its arguments: the same keys, the same ids, valid JSON.
 

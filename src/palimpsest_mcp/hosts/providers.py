@@ -12,7 +12,7 @@ from typing import Any, cast
 import msgspec
 
 from ..models.items import content_text
-from ..ports.host import Form
+from ..ports.seams import Form
 from .pieces import as_fields, entries_of, text_of
 
 Messages = list[Any]

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, cast
 from ..models.items import json_key
 from ..models.reports import Defect
 from ..models.text import counted
-from ..ports.host import Form
+from ..ports.seams import Form
 from .pieces import RESPONSES_ITEMS, as_fields, text_of, without_strings
 
 # Calls and results that do not fit together: how each is named, and where they are in an OpenAI-style list.

@@ -17,7 +17,7 @@ from ..models.records import OffloadRecord
 from ..models.reports import BackupReport, Forgotten, Migration
 from ..models.summaries import AnchoredSummary
 from ..models.views import StatusNote
-from .host import HostNotes
+from .seams import HostNotes
 
 
 class StoredSummary(msgspec.Struct, frozen=True, kw_only=True):

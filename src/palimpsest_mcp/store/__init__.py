@@ -2,7 +2,7 @@
 
 In: events, records, documents. Out: the same, checked against what was written. `disk_store.DiskStore` is the store in
 a folder, `memory.MemoryStore` the same on a disk in memory, `postgres/` in a database; `ledger` and `archive` are its
-halves, `segments` and `appender` their files, `home` the folder, `disk` the one way to the operating system.
+halves, `segments` their files, `home` the folder, `disk` the one way to the operating system.
 """
 
 from __future__ import annotations

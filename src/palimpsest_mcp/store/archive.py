@@ -22,8 +22,8 @@ from ..models.events import SessionKey
 from ..models.items import content_sha256
 from ..models.records import RECORD_SCHEMA, OffloadRecord
 from ..models.reports import Forgotten
+from ..ports.seams import Clock, RandomHex
 from ..ports.store import Broken, Damage, Tombstones
-from ..ports.text import Clock, RandomHex
 from .disk import Found, read_from, reads, unreadable, writes
 from .home import ARCHIVE, Home
 from .rewrite import Change, rewrite, spoilt

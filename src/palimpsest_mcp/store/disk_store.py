@@ -14,12 +14,12 @@ from ..models.events import Decision, Event, Observation, SessionInfo, SessionKe
 from ..models.records import OffloadRecord
 from ..models.reports import BackupReport, Forgotten, Migration
 from ..models.views import StatusNote
+from ..ports.seams import Clock, RandomHex
 from ..ports.store import Broken, Checkpoint, Damage, DiskUse, Flaw, LedgerPage, Tombstones
-from ..ports.text import Clock, RandomHex
 from .archive import ArchiveFiles
 from .disk import Disk, hop, in_thread, reads, writes
+from .documents import DiskHandoffs, DiskSummaries, SummaryFiles
 from .flaws import Comparison
-from .handoffs import DiskHandoffs
 from .home import ARCHIVE, LEDGER, SESSIONS, Home, Secret, folder_name
 from .host_files import HostFiles
 from .ledger import LedgerFiles
@@ -27,7 +27,6 @@ from .real_disk import RealDisk
 from .rewrite import forget_beside, forget_notes, traces
 from .search import INDEX_NAME, FtsIndex, IndexSearch
 from .session_folder import StatusFiles
-from .summaries import DiskSummaries, SummaryFiles
 from .upkeep import Backup, migrate
 
 

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from ..errors import InvalidArgument, LockTimeout, StoreNewer, StoreUnusable, WriteFailed
 from ..models.events import SessionKey
-from ..ports.text import RandomHex
+from ..ports.seams import RandomHex
 from .disk import Disk, Found, read_from, reads, replace_whole, writes
 
 WITNESSES = "witness"

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from ..models.events import SessionKey
 from ..models.text import plain_inline, plain_line
-from ..ports.host import HandoffNote
+from ..ports.seams import HandoffNote
 from .disk import Disk, read_from, remove_if_there, replace_whole, write_all
 from .home import folder_name, is_of_something_else
 from .real_disk import RealDisk

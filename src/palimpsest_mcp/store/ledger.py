@@ -13,8 +13,8 @@ import msgspec
 from ..errors import InvalidArgument, LockTimeout, PalimpsestError, PassInProgress
 from ..models.events import Decision, Event, Observation, Opened, Replaced, SessionInfo, SessionKey
 from ..models.reports import Forgotten
+from ..ports.seams import Clock, RandomHex
 from ..ports.store import Broken, LedgerPage, Tombstones
-from ..ports.text import Clock, RandomHex
 from .disk import Release, reads, unreadable, writes
 from .home import SESSIONS, Home
 from .segments import OUR_LIMITS, ROLL_BYTES, OpenSegments, Place

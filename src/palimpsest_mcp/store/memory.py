@@ -22,8 +22,8 @@ from ..errors import StoreUnusable
 from ..models.events import Decision, Event, Observation, SessionInfo, SessionKey
 from ..models.records import OffloadRecord
 from ..models.reports import BackupReport, Forgotten
+from ..ports.seams import RandomHex
 from ..ports.store import Archive, Broken, Damage, DiskUse, Flaw, Ledger, LedgerPage, Store, Tombstones
-from ..ports.text import RandomHex
 from .archive import ArchiveFiles, batch_order
 from .disk import Found, Release
 from .disk_store import DiskArchive, DiskLedger, DiskStore

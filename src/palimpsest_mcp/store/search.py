@@ -23,7 +23,7 @@ from .score import LinearSearch, Need, Query, Text, best, cjk, may_begin, parts,
 
 
 SCHEMA = 2
-"""Grows with every change of tables, and of what `search_text` makes of a text: old entries must be made anew."""
+"""Grows with every change of tables, and of what `score` makes words of: old entries must be made anew."""
 INDEX_NAME = "index.sqlite3"
 BUSY_TIMEOUT_S = 2.0
 _GARBLED = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_SCHEMA})

@@ -22,8 +22,8 @@ import msgspec
 from ..errors import WriteFailed
 from ..models.events import SessionInfo
 from ..models.records import OffloadRecord
+from ..ports.seams import Clock, RandomHex
 from ..ports.store import Damage
-from ..ports.text import Clock, RandomHex
 from .disk import Disk, Found, read_from, read_span, sweep, write_all
 from .home import SEGMENT_SUFFIX, Home, Witness, segment_name
 

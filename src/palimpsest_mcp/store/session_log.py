@@ -16,8 +16,8 @@ from ..errors import RevConflict
 from ..models.events import EVENT_SCHEMA, Decision, Event, Observation, Seen, SessionKey
 from ..models.items import Action, Item
 from ..models.reports import Forgotten
+from ..ports.seams import Clock, RandomHex
 from ..ports.store import Broken, Damage
-from ..ports.text import Clock, RandomHex
 from .disk import reads, unreadable, write_failed, writes
 from .home import ARCHIVE, LEDGER, Home
 from .rewrite import Change, rewrite, spoilt

@@ -11,7 +11,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.models.items import Span
-from palimpsest_mcp.ports.text import Registry
+from palimpsest_mcp.ports.seams import Registry
 from palimpsest_mcp.text.specifics import lexer
 from palimpsest_mcp.text.specifics.registry import CLASSES, DefaultRegistry
 

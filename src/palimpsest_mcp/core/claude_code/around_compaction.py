@@ -19,7 +19,7 @@ from ...models.probes import ProbeReport
 from ...models.records import ArchivedItem, OffloadRecord
 from ...models.summaries import AnchoredSummary
 from ...models.text import plain_line
-from ...ports.text import Redactor
+from ...ports.seams import Redactor
 from ...text.specifics.registry import CLASSES
 from ..compaction.commit import Keeper, Kept
 from ..compaction.probes import Prober

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from ...context.observed import UsageFields
+from ...context.state import UsageFields
 from ...errors import InvalidArgument, LockTimeout
 from ...hosts.claude_code.transcript import (
     MESSAGE_ROWS,
@@ -29,7 +29,7 @@ from ...hosts.claude_code.transcript import (
 from ...hosts.hook_call import HookCall
 from ...hosts.pieces import as_fields, text_of
 from ...models.events import Observation, Seen, SessionInfo, UsageSeen
-from ...ports.host import HostContext, HostUsage
+from ...ports.seams import HostContext, HostUsage
 from ..dependencies import Dependencies
 from ..importer import MAX_FILE_BYTES, Imported, import_context, tail_events
 from ..sessions import Sessions

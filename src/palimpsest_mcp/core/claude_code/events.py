@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ...context.arguments import BEGIN, note_hashes
 from ...context.fold import Fold
-from ...context.observed import UsageFields
+from ...context.state import UsageFields
 from ...errors import LockTimeout, PalimpsestError
 from ...hosts.actions import action_of
 from ...hosts.claude_code.results import ToolResult, result_of

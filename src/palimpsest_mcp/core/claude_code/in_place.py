@@ -15,9 +15,9 @@ from typing import Any
 
 import msgspec
 
-from ...context.decided import PICTURES
 from ...context.fold import Fold
 from ...context.meter import triggers
+from ...context.state import PICTURES
 from ...errors import InvalidArgument
 from ...hosts.claude_code.transcript import as_messages, calls_of, only_sidechain, results_of, rewritten, rows_of
 from ...hosts.detect import parse_value
@@ -28,7 +28,7 @@ from ...models.items import Content, Item, call_key, content_bytes, content_sha2
 from ...models.plans import ContextItem, PassOptions
 from ...models.reports import Report, in_lines, in_request
 from ...models.text import counted
-from ...ports.host import HostContext
+from ...ports.seams import HostContext
 from ...store.out_file import OutFile
 from .. import importer
 from ..batch import has_binary

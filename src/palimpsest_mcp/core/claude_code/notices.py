@@ -14,7 +14,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from ...context.observed import UsageFields
+from ...context.state import UsageFields
 from ...errors import PalimpsestError
 from ...hosts.hook_call import HookCall, read_call
 from ...hosts.pieces import text_of
@@ -22,7 +22,7 @@ from ...memory.skill_uses import skill_named, skill_of, skill_uses
 from ...models.events import HostCompacted, LossTold
 from ...models.plans import PassOptions, Policy
 from ...models.text import counted, plain_line, verb
-from ...ports.host import HostNotes
+from ...ports.seams import HostNotes
 from ...settings.places import project_root
 from ..dependencies import Dependencies
 from ..measure import Measurement, measured, stored_policy

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ...context.fold import Fold
-from ...context.observed import is_placeholder
+from ...context.state import is_placeholder
 from ...context.view import View
 from ...errors import BatchUnknown, InvalidArgument
 from ...models.advice import Advice, step

@@ -25,7 +25,7 @@ from ...models.items import Action, Item, Specific, content_sha256, content_text
 from ...models.llm import Spent, WriteRequest, Written
 from ...models.plans import ContextItem, Policy, Slot
 from ...models.records import ArchivedItem, Digest, DigestRequest, DigestSource, OffloadRecord, Prose, Reason, Visible
-from ...ports.text import Digester, Redacted, Redactor, Registry, Writer
+from ...ports.seams import Digester, Redacted, Redactor, Registry, Writer
 from ...text.specifics.delimited import fields_apart
 from ..batch import Above, Made, Numbers, archived, has_binary, masks_in, original_text
 from ..dependencies import ContentCounter, Dependencies

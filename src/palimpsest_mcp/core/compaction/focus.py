@@ -16,7 +16,7 @@ from ...memory.summary.todos import todos_of
 from ...models.items import Item, content_text
 from ...models.plans import ContextItem
 from ...models.reports import AskedFor
-from ...ports.text import Redacted, Redactor
+from ...ports.seams import Redacted, Redactor
 from ...text.languages import word_lists
 
 MOST = 80

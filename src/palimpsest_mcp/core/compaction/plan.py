@@ -12,12 +12,12 @@ from typing import Any
 import msgspec
 
 from ...context.budgets import GROWTH, under_pressure
-from ...context.decided import batch_number
 from ...context.fold import Fold
 from ...context.judge import Facts
 from ...context.meter import ratio_of
 from ...context.plan import Outcome, Said, due_tokens, enough_tokens, goal_tokens, lasting_tokens, plan, replan
 from ...context.policies import STRATEGIES, Strategy, under
+from ...context.state import batch_number
 from ...context.view import standing_holders
 from ...models.events import SessionInfo
 from ...models.items import content_sha256

@@ -26,7 +26,7 @@ from ...models.records import (
     Reason,
     Verification,
 )
-from ...ports.text import Redacted
+from ...ports.seams import Redacted
 from ..batch import Made, archived, masks_in
 from ..dependencies import ContentCounter, Dependencies
 from .digests import Sources

@@ -25,7 +25,7 @@ from ...models.llm import JudgeQuestion
 from ...models.plans import ContextItem, Policy
 from ...models.probes import JudgedProbes, ProbeReport
 from ...models.records import OffloadRecord
-from ...ports.text import Judge, Redactor
+from ...ports.seams import Judge, Redactor
 from ..batch import original_text
 from ..dependencies import Dependencies
 from ..sessions import Sessions

@@ -26,11 +26,11 @@ from ..dependencies import ContentCounter, Dependencies, noted
 from ..measure import Measurement
 from ..sessions import Sessions
 from ..summary import KeptSummaries, PassFacts
+from .at_birth import lend_studies
 from .batches import Batches
 from .commit import Committed, archive_and_commit, committed_batch, copied, unchanged
 from .plan import PassRequest, Planner
 from .prove import prove, refuse_too_much
-from .read_ahead import lend_studies
 
 POINTERS = "opaque"
 """The strategy that leaves pointers, which fit where no digest does."""

@@ -14,7 +14,7 @@ import msgspec
 
 from ...errors import PalimpsestError
 from ...models.items import Content
-from ...ports.host import Form, HostContext, HostUsage
+from ...ports.seams import Form, HostContext, HostUsage
 from ..anthropic import piece_of, put_block, rows_without
 from ..assemble import assemble
 from ..json_bytes import decode

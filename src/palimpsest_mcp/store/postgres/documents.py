@@ -10,11 +10,20 @@ from ...models.handoffs import Place
 from ...models.reports import Forgotten
 from ...models.summaries import AnchoredSummary
 from ...ports.store import StoredHandoff, StoredSummary
-from ..handoffs import MAX_BYTES, NO_TEXT, PLACES, SUFFIX, checked_stem, free_name
-from ..handoffs import decoded as text_of
-from ..handoffs import encoded as bytes_of
+from ..documents import (
+    MAX_BYTES,
+    NO_TEXT,
+    PLACES,
+    SUFFIX,
+    checked_stem,
+    free_name,
+    summary_bytes,
+    summary_of,
+    version_of,
+)
+from ..documents import handoff_bytes as bytes_of
+from ..documents import handoff_text as text_of
 from ..rewrite import masked_text
-from ..summaries import decoded, encoded, version_of
 from .link import EVERYBODY, Conn, Link, Row, owner_of
 from .rows import Keys, name_hash, name_text
 
@@ -36,10 +45,10 @@ class PgSummaries:
                 "select body from summary where tenant = $1 and session_key = $2", self._link.tenant, state.key
             )
 
-        return decoded(await self._link.run(key.principal, work))
+        return summary_of(await self._link.run(key.principal, work))
 
     async def put(self, key: SessionKey, summary: AnchoredSummary, *, after: str) -> str:
-        data = encoded(summary)
+        data = summary_bytes(summary)
         version = version_of(data)
 
         async def work(connection: Conn, again: bool) -> bool:
@@ -59,7 +68,7 @@ class PgSummaries:
                     *(self._link.tenant, owner_of(key.principal), state.key, version, data),
                 )
                 return bool(done)
-            if decoded(kept).note:
+            if summary_of(kept).note:
                 await connection.execute(
                     "insert into aside (tenant, owner, session_key, name, body) values ($1, $2, $3, $4, $5)",
                     *(self._link.tenant, owner_of(key.principal), state.key, f"summary-{after[:8]}", bytes(kept)),

@@ -25,8 +25,8 @@ from ...models.events import (
     SessionKey,
 )
 from ...models.reports import Forgotten
+from ...ports.seams import RandomHex
 from ...ports.store import Broken, Checkpoint, LedgerPage
-from ...ports.text import RandomHex
 from ..rewrite import spoilt
 from ..segments import Reader, encode, encode_all, is_whole
 from ..session_folder import first_opened, not_empty, oldest_first, refuse_other_key, spare_info

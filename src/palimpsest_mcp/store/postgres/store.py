@@ -13,8 +13,8 @@ from ...errors import PalimpsestError
 from ...models.events import SessionKey
 from ...models.reports import BackupReport, Forgotten, Migration
 from ...models.views import StatusNote
+from ...ports.seams import RandomHex
 from ...ports.store import DiskUse, Flaw, Tombstones
-from ...ports.text import RandomHex
 from ..disk_store import DiskStore
 from ..home import ARCHIVE, LEDGER, SESSIONS, Home, folder_name
 from ..host_files import HostFiles

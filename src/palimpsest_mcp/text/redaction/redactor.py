@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ...errors import InvalidSettings
 from ...models.text import counted, late
-from ...ports.text import Redacted
+from ...ports.seams import Redacted
 from .assignments import Assignments, Cookies
 from .columns import Columns
 from .patterns import BadPattern, Find, Marker, Pattern, compiled, compiled_now, fits_everything, merged

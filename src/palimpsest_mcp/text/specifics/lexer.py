@@ -17,7 +17,7 @@ from .patterns import WINDOWS, WORD, is_file, path
 from .vocabulary import FILE_NAMES, TECH_WORDS, TRIGGERS
 
 Hit = tuple[int, int, str, int]
-"""A find inside a token: start, end, class, and how it may go on after the token (`phrases.py`).
+"""A find inside a token: start, end, class, and how it may go on after the token (`patterns.py`).
 
 A plain tuple: there are hundreds of thousands, and the collector lets go of these at once.
 """

@@ -136,7 +136,7 @@ TRIGGERS = frozenset(
     """
     )
 )
-"""First words of phrases (`phrases.py`)."""
+"""First words of phrases (`patterns.py`)."""
 
 SIGNALS = frozenset(
     _words(

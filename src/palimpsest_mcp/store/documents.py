@@ -1,4 +1,8 @@
-"""`memory/*.md`, `memory/archive/*.md`, and forks in the temporary folder: added whole, never overwritten."""
+"""What a person may read and change: `session/<id>/summary.md`, and handoffs in `memory/`.
+
+A summary is read as it is and replaced as a whole, only by one that was read back from the disk; a handoff is added
+whole and never overwritten: `memory/*.md`, `memory/archive/*.md`, and forks in the temporary folder.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +16,185 @@ from typing import get_args
 
 import msgspec
 
-from ..errors import InvalidArgument, LockTimeout, StoreUnusable
+from ..errors import InvalidArgument, LockTimeout, StoreUnusable, SummaryChanged, WriteFailed
+from ..memory.summary.sections import NotASummary, from_markdown, to_markdown
 from ..models.events import SessionKey
 from ..models.handoffs import Place
 from ..models.reports import Forgotten
-from ..ports.store import StoredHandoff
-from .disk import error_name, in_thread, put_compared, read_from, reads, write_all, writes
+from ..models.summaries import AnchoredSummary
+from ..ports.store import StoredHandoff, StoredSummary
+from .disk import error_name, hop, in_thread, put_compared, read_from, reads, write_all, writes
 from .home import Home, key_hash
+from .ledger import LedgerFiles
 from .rewrite import forget_in, traces
+
+# A summary as the bytes that are kept.
+
+
+def version_of(data: bytes | None) -> str:
+    """SHA-256 of what is kept; empty for nothing."""
+    return "" if data is None else hashlib.sha256(data).hexdigest()
+
+
+def summary_bytes(summary: AnchoredSummary) -> bytes:
+    """The markdown in UTF-8, which is known to read back equal.
+
+    Raises:
+        InvalidArgument: half a surrogate pair stands in it.
+        WriteFailed: it would not read back as it is.
+    """
+    text = to_markdown(summary)
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:
+        raise InvalidArgument(
+            "The summary holds half of a surrogate pair, which UTF-8 cannot carry.", next="Leave that character out."
+        ) from None
+    if from_markdown(text) != summary:
+        raise WriteFailed("The summary would not read back as it is.", next="Report this; the old summary stays.")
+    return data
+
+
+def summary_of(data: bytes | None) -> StoredSummary:
+    """What the bytes say; a note where they say nothing that can be read.
+
+    Raises:
+        StoreNewer: a newer program wrote them.
+    """
+    version = version_of(data)
+    if data is None:
+        return StoredSummary(summary=None, version=version)
+    try:
+        return StoredSummary(summary=from_markdown(data.decode("utf-8-sig")), version=version)
+    except UnicodeDecodeError:
+        why = "it is not UTF-8 text"
+    except NotASummary:
+        why = "it has none of a summary's headings"
+    except ValueError:
+        why = "a value in it cannot be read"
+    note = f"summary.md could not be read ({why}): it is kept aside, and the summary is made anew from the ledger"
+    return StoredSummary(summary=None, version=version, note=note)
+
+
+SUMMARY_NAME = "summary.md"
+SUMMARY_LOCK = "summary.lock"
+
+
+class SummaryFiles:
+    """Step by step what `ports.store.Summaries` promises.
+
+    Args:
+        ledger: knows which sessions there are.
+        lock_timeout_s: how long a put waits for another one.
+    """
+
+    def __init__(
+        self, home: Home, ledger: LedgerFiles, random_hex: Callable[[int], str], *, lock_timeout_s: float = 10.0
+    ) -> None:
+        self._home = home
+        self._ledger = ledger
+        self._random_hex = random_hex
+        self._lock_timeout_s = lock_timeout_s
+        self._writing = threading.Lock()
+
+    def get(self, key: SessionKey) -> StoredSummary:
+        self._home.check()
+        return summary_of(self._read(self._home.session_folder(key)))
+
+    def put(self, key: SessionKey, summary: AnchoredSummary, *, after: str) -> str:
+        data = summary_bytes(summary)
+        self._home.check()
+        folder = self._home.session_folder(key)
+        with writes("the session's summary"):
+            self._home.make(folder)
+            with self._locked(folder):
+                kept = self._read(folder)
+                if version_of(kept) != after:
+                    raise SummaryChanged(
+                        "The session's summary was changed since it was read.", next="Read it again and merge anew."
+                    )
+                if kept is not None and summary_of(kept).note:
+                    self._put(os.path.join(folder, f"summary-{after[:8]}.unreadable.md"), kept)
+                self._put(os.path.join(folder, SUMMARY_NAME), data)
+        return version_of(data)
+
+    def forget(self, key: SessionKey, gone: Forgotten) -> list[str]:
+        """Take out what has to go of the summary, and of those that were kept aside. Returns names of changed files.
+
+        Raises:
+            WriteFailed, LockTimeout: some of it may still be there.
+        """
+        folder = self._home.session_folder(key)
+        if not self._home.stands(folder):
+            return []
+        with writes("the session's summary"), self._locked(folder):
+            names = [
+                name
+                for name, found in self._home.disk.scan(folder)
+                if found.kind == "file" and name.startswith("summary") and not name.endswith(".lock")
+            ]
+            return [name for name in names if forget_in(self._home, os.path.join(folder, name), gone)]
+
+    def list(self, principal: str) -> tuple[str, ...]:
+        keys = [SessionKey(info.session_id, principal) for info in self._ledger.sessions(principal)]
+        return tuple(sorted(key.session_id for key in keys if self._stands(self._home.session_folder(key))))
+
+    def _stands(self, folder: str) -> bool:
+        found = self._home.disk.look(os.path.join(folder, SUMMARY_NAME))
+        return found is not None and found.kind == "file"
+
+    def _read(self, folder: str) -> bytes | None:
+        """The bytes of the file; None without one. A link, folder or pipe in its place is refused."""
+        if not self._home.stands(folder):
+            return None
+        path = os.path.join(folder, SUMMARY_NAME)
+        with reads("the session's summary"):
+            found = self._home.disk.look(path)
+            if found is None:
+                return None
+            if found.kind != "file":
+                raise StoreUnusable(
+                    "Something that is no file stands in the place of summary.md.", next="Move it away, then try again."
+                )
+            return read_from(self._home.disk, path)
+
+    def _put(self, path: str, data: bytes) -> None:
+        put_compared(self._home.disk, path, data, self._random_hex, "the summary")
+        self._home.witnesses.put_whole(path, data)
+
+    @contextmanager
+    def _locked(self, folder: str) -> Generator[None]:
+        """One put at a time, over threads and processes.
+
+        Raises:
+            LockTimeout: somebody holds it for too long.
+        """
+
+        def busy() -> LockTimeout:
+            return LockTimeout(
+                "Another process holds the lock of this session's summary.",
+                next="Try again; if it stays, look for a stopped process.",
+            )
+
+        with self._writing, self._home.locked(os.path.join(folder, SUMMARY_LOCK), self._lock_timeout_s, busy):
+            yield
+
+
+class DiskSummaries:
+    """See `ports.store.Summaries`. Each call is one hop to a thread."""
+
+    def __init__(self, files: SummaryFiles) -> None:
+        self._files = files
+
+    async def get(self, key: SessionKey) -> StoredSummary:
+        return await hop(self._files.get, key)
+
+    async def put(self, key: SessionKey, summary: AnchoredSummary, *, after: str) -> str:
+        return await hop(self._files.put, key, summary, after=after)
+
+    async def list(self, principal: str = "") -> tuple[str, ...]:
+        return await hop(self._files.list, principal)
+
 
 # Names of handoff files.
 
@@ -52,7 +227,7 @@ def free_name(stem: str, taken: Container[str]) -> str:
     return name
 
 
-def encoded(text: str) -> bytes:
+def handoff_bytes(text: str) -> bytes:
     """The text in UTF-8.
 
     Raises:
@@ -66,7 +241,7 @@ def encoded(text: str) -> bytes:
         ) from None
 
 
-def decoded(data: bytes) -> str | None:
+def handoff_text(data: bytes) -> str | None:
     """The text of a file; None where it is none."""
     try:
         return data.decode("utf-8-sig")
@@ -77,7 +252,7 @@ def decoded(data: bytes) -> str | None:
 MEMORY, ARCHIVE = "memory", "archive"
 PLACES: tuple[Place, ...] = get_args(Place)
 REMOVED_NAME = "removed.jsonl"
-LOCK_NAME = "memory.lock"
+HANDOFF_LOCK = "memory.lock"
 MAX_BYTES = 1024 * 1024
 """A longer file is no handoff, and is left alone."""
 _OTHERS_WRITE = 0o022
@@ -103,7 +278,7 @@ class DiskHandoffs:
 
     @in_thread
     def add(self, place: Place, stem: str, text: str, principal: str = "") -> StoredHandoff:
-        data = encoded(text)
+        data = handoff_bytes(text)
         self._home.check()
         with writes("the handoff"), self._locked(principal):
             self._make(place, principal)
@@ -239,7 +414,7 @@ class DiskHandoffs:
             return None  # gone since its name was read
         except OSError as error:
             return msgspec.structs.replace(without, why=f"cannot be read ({error_name(error)})")
-        text = decoded(data)
+        text = handoff_text(data)
         why = "" if text is not None else NO_TEXT
         return msgspec.structs.replace(without, text=text, sha256=hashlib.sha256(data).hexdigest(), why=why)
 
@@ -261,7 +436,7 @@ class DiskHandoffs:
         put_compared(self._disk, path, data, self._random_hex, "the handoff")
         self._home.witnesses.put_whole(path, data)
         sha256 = hashlib.sha256(data).hexdigest()
-        return StoredHandoff(name=name, place=place, path=path, text=decoded(data), sha256=sha256)
+        return StoredHandoff(name=name, place=place, path=path, text=handoff_text(data), sha256=sha256)
 
     def _remove(self, one: StoredHandoff, principal: str) -> None:
         path = self._path(one.place, one.name, principal)
@@ -277,7 +452,7 @@ class DiskHandoffs:
         torn = known is not None and known.size > 0 and read_from(self._disk, path, known.size - 1) != b"\n"
         fd = self._disk.create(path) if known is None else self._disk.extend(path)
         try:
-            write_all(self._disk, fd, (b"\n" if torn else b"") + encoded(note) + b"\n")
+            write_all(self._disk, fd, (b"\n" if torn else b"") + handoff_bytes(note) + b"\n")
             self._disk.flush(fd)
         finally:
             self._disk.close(fd)
@@ -301,5 +476,5 @@ class DiskHandoffs:
         with self._changing:
             memory = self._folder("memory", principal)
             self._home.make(memory)
-            with self._home.locked(os.path.join(memory, LOCK_NAME), self._lock_timeout_s, busy):
+            with self._home.locked(os.path.join(memory, HANDOFF_LOCK), self._lock_timeout_s, busy):
                 yield
