@@ -311,12 +311,15 @@ def _error_places(records: Sequence[Record], errors: Sequence[int], width: int) 
         return ""
     if exact := _in_lines("errors", files, min(width, _HITS)):
         return exact
-    told: list[str] = []
-    for path, lines in _most(files):
+    told = {path: f"{_end_of(path)} ({len(lines):,})" for path, lines in _most(files)}
+    room = width - sum(len(one) + 2 for one in told.values())  # every file is named before what is said of one
+    for path in told:
         [(message, often)] = said[path].most_common(1)
         same = f", {often} of them “{message}”" if often > 1 and 0 < len(message) <= _SAID else ""
-        told.append(f"{_end_of(path)} ({len(lines):,}{same})")
-    return joined_names("errors", told, width)
+        if same and len(same) <= room:
+            told[path] = f"{told[path][:-1]}{same})"
+            room -= len(same)
+    return joined_names("errors", told.values(), width)
 
 
 def _in_lines(total: str, files: Mapping[str, Sequence[str]], width: int) -> str:
