@@ -24,8 +24,8 @@ from ..models.items import Content, content_sha256, content_text
 from ..models.plans import KEEP, PassOptions
 from ..text.tokens.windows import binds_thinking
 from . import importer
-from .claude_code.answers import loss_text
 from .claude_code.around_compaction import AfterCompaction, BeforeCompaction
+from .claude_code.notices import loss_text
 from .compaction.at_birth import ToolAnswer, may_shrink, shrink_at_birth
 from .dependencies import Dependencies
 from .host_seam import note_failure

@@ -32,8 +32,9 @@ from ..hosts.vscode import VSCODE
 from ..models.events import HostCompacted, SessionInfo
 from ..models.text import plain_line, shown
 from ..ports.seams import HostUsage
-from .claude_code.answers import loss_text, start
+from .claude_code.answers import start
 from .claude_code.around_compaction import AfterCompaction, BeforeCompaction
+from .claude_code.notices import loss_text
 from .compaction.at_birth import ToolAnswer, may_shrink, shrink_at_birth
 from .compaction.digests import Sources
 from .dependencies import Dependencies

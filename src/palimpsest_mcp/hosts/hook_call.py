@@ -100,7 +100,7 @@ _BINARY_SHARE = 0.05
 
 
 class PlainResult(msgspec.Struct, frozen=True, kw_only=True):
-    """Implements `ports.host.ToolOutput`."""
+    """Implements `ports.seams.ToolOutput`."""
 
     content: Content
     target: str = ""
