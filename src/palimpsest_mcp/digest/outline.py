@@ -76,6 +76,8 @@ _HITS = 60
 """Characters that say where the hits are that are not shown, at most."""
 _ERRORS, _SAID = 150, 70
 """The same of errors, and of what most of a file say, which is how they are mended."""
+_DEFINED_TOO = 60
+"""Characters that name definitions of which nothing is shown: a class without two of its methods looks like another."""
 _BEHIND_PLACE = re.compile(r"[\d,:)\s-]*(?:error:?\s+)?")
 _MOST_SECTIONS = 8
 """Sections of which nothing is shown that are named where much else is."""
@@ -194,6 +196,10 @@ def unshown(
         return said
     if len(errors) >= _LEAST and (said := _error_places(records, errors, min(width, _ERRORS))):
         return f"other {said}" if shown else said
+    defined = [one for n, one in enumerate(records) if n not in shown and one.kind == "definition"]
+    defined.sort(key=lambda one: one.under not in shown)  # methods of a class that a reader sees, before others
+    if shown and defined:
+        return joined_names(counted(len(defined), "definition"), _definitions(defined), min(width, _DEFINED_TOO))
     if few or not data:
         return hidden_sections(records, tables, shown, width, few=few, page=page, examples=not data)
     return ""
