@@ -733,7 +733,7 @@ def test_a_sentence_about_this_stands_with_the_one_that_says_what_this_is(bench:
         for at, line in enumerate(lines):
             if line.startswith("This costs"):
                 seen += 1
-                assert lines[at - 1].startswith("The ") and f"{lines[at - 1]} {line}" in text, lines
+                assert lines[at - 1].startswith("The ") and f"{lines[at - 1]} {line.removesuffix(' …')}" in text, lines
     assert seen
 
 
@@ -1155,11 +1155,51 @@ def test_a_name_above_what_somebody_said_is_marked_where_that_is_not_shown(bench
     named = 0
     for share in (0.3, 0.5, 0.7):
         shown = bench.digest(page, share=share).parts[0].text.split("\n")
-        for line, after in itertools.pairwise([*shown, ""]):
+        for line, after in itertools.pairwise(shown):
             if (own := line.removesuffix(" …")) in people:
                 named += 1
-                assert (own != line) == (after != said[people.index(own)]), (line, after)
+                assert (own != line) == (after.removesuffix(" …") != said[people.index(own)]), (line, after)
     assert named
+
+
+def test_between_two_places_of_code_that_a_search_shows_their_border_stands(bench: Bench) -> None:
+    """What a submit handler does stood as the body of the handler before it."""
+    places = [
+        f"\tthis.editor.on{word.title()} = () => {{\n\t\tthis.{word}.clear({n}81);\n\t\treturn request{n}(ui);\n\t}};"
+        for n, word in enumerate(WORDS[:12])
+    ]
+    text = "\n--\n".join(places)
+    crossed = 0
+    for share in (0.2, 0.3, 0.5):
+        lines = bench.digest(text, share=share).parts[0].text.split("\n")
+        own = [next((n for n, one in enumerate(places) if line.split(" …")[0].strip() in one), -1) for line in lines]
+        for at, line in enumerate(lines):
+            if line != "--" and at and lines[at - 1] != "--" and line[:1] != "[" and lines[at - 1][:1] != "[":
+                assert own[at] == own[at - 1], lines
+            crossed += line == "--"
+    assert crossed
+
+
+def test_a_gap_between_two_shown_sentences_of_a_section_is_marked(bench: Bench) -> None:
+    said = [
+        "Charcoal burners felled most of the beeches before the railway came in 1871.",
+        "A ferry of forty tons carried the post, two doctors and whoever had business in Porto.",
+        "Nobody has counted the herons since the survey of 1934, which found 212 of them.",
+        "From the quay a stair of 96 steps leads to the chapel, whose bell is cracked.",
+        "When the mill burned down, its owner sold the land for 4,300 francs and left.",
+        "Salt was boiled here until 1899, in pans of lead that poisoned half the street.",
+        "Two of the cranes still stand, one of them without its jib.",
+        "The lagoon freezes every seven years or so, most deeply in 1929 with 41 centimetres.",
+    ]
+    text = "# The harbour\n\n" + "\n\n".join(said)
+    gaps = 0
+    for share in (0.2, 0.4, 0.6):
+        lines = [one for one in bench.digest(text, share=share).parts[0].text.split("\n") if one[:1] != "["]
+        for line, after in itertools.pairwise(lines):
+            if (own := line.removesuffix(" …")) in said and (following := after.removesuffix(" …")) in said:
+                assert (own != line) == (said.index(following) != said.index(own) + 1), (line, after)
+                gaps += own != line
+    assert gaps
 
 
 def test_a_branch_that_is_left_out_of_a_tree_in_a_plan_leaves_a_mark(bench: Bench) -> None:

@@ -38,10 +38,12 @@ from .runs import (
     PLACE,
     SAYS,
     SPOKEN_KINDS,
+    borders,
     followers,
     goes_on,
     lacks_its_start,
     points_back,
+    said_next,
     signatures,
     told_together,
 )
@@ -94,6 +96,8 @@ class Coded:
     says: list[int]
     """Units that say something which none before them said."""
     orphans: frozenset[int]
+    said_next: dict[int, int]
+    borders: list[int]
     places: dict[int, list[tuple[int, int]]] = field(default_factory=dict[int, list[tuple[int, int]]])
     """Of what was said, by the number of the record, where its passages stand."""
     known: _Valued | None = None
@@ -132,6 +136,10 @@ class Item:
     """Record of a list, or what leads to one -> the record that follows it there."""
     orphans: frozenset[int] = frozenset()
     """Records that begin a unit and point back to the one before it, which is too long to stand beside them."""
+    said_next: dict[int, int] = field(default_factory=dict[int, int])
+    """Line of a text for people -> the next one that says something under the same heading."""
+    borders: Sequence[int] = ()
+    """Records of code behind which stands another place of it."""
     object_of: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
     """Record of some fields of an object that is told by several -> all of these."""
     inner: frozenset[int] = frozenset()
@@ -191,6 +199,7 @@ class Item:
         self.coded = coded
         self.inner, self.parents, self.unfinished = coded.inner, coded.parents, coded.unfinished
         self.follower, self.orphans = coded.follower, coded.orphans
+        self.said_next, self.borders = coded.said_next, coded.borders
         told = [one.records for one in source.reading.objects if len(one.records) > 1]
         self.object_of = {n: own for own in told for n in own if self.records[n].kind == "field"}
         self.forced, self.blocks = coded.forced, coded.blocks
@@ -274,7 +283,8 @@ class Item:
             )
         )
         follower = followers(units, self.records, source.forms)
-        return Coded(units, blocks, inner, parents, code, unfinished, follower, forced, says, orphans)
+        following, apart = said_next(self.records, source.forms), borders(self.records, source.forms)
+        return Coded(units, blocks, inner, parents, code, unfinished, follower, forced, says, orphans, following, apart)
 
     def _value(self, coded: Coded) -> None:
         """Say of each unit what it tells, and the specifics that it shows."""

@@ -14,7 +14,7 @@ from .item import DEEP, Item
 from .notation import CUT, Heads
 from .rank import tokens_of
 from .readers.diff import COMMITTED
-from .runs import PLACE
+from .runs import BORDER, PLACE
 
 FEW = 10
 """Lines that are alike below which they may stand as they are, where few of them are shown."""
@@ -138,6 +138,7 @@ class _Print:
         if record in self._shown:
             return
         self._headed(number, "")
+        self._apart(record)
         lines = [escaped(line) for line in unit.text.split("\n")]
         lines[0] = self._before(record) + lines[0]
         if len(lines) == len(unit.records):
@@ -153,6 +154,19 @@ class _Print:
             self._places[n] = at
         self._shown.update(unit.records)
         self._current = next((n for n in reversed(unit.records) if n in self._item.parents), self._current)
+
+    def _apart(self, record: int) -> None:
+        """Mark the line above where what lies between it and this record is left out: lines of the same section of a
+        text for people, or the border between two places of code."""
+        item, above = self._item, max(self._places, default=-1)
+        if not self.lines or self._places.get(above) != len(self.lines) - 1 or above > record:
+            return
+        left_out = item.said_next.get(above, record) not in self._whole | {record}
+        if left_out and item.records[above].under == item.records[record].under:
+            last = self.lines[-1]
+            self.lines[-1] = last if last.text.endswith(CUT) else last._replace(text=f"{last.text} {CUT}")
+        elif any(above < one < record for one in item.borders):
+            self.lines.append(Printed("quote", BORDER))
 
     def _before(self, record: int) -> str:
         """What stands in its line before it: a mark, where it points back to a sentence that is not shown, or is taken

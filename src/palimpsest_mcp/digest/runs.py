@@ -40,8 +40,6 @@ _ORDERED = frozenset({"code", "diff"})
 """Forms whose lines mean something one after another."""
 _FENCES = ("```", "~~~")
 _BRANCHES = ("├", "└", "│")
-_LABEL = re.compile(r"[^\W\d_][\w'’&-]*(?: [\w'’&-]+){0,2}")
-"""A line of three words at most, without an end: a name above what somebody says, a word above what it is about."""
 _POINT = re.compile(r"(?:[-*+•‣◦–·▪●]|\d{1,3}[.)]|[a-zA-Z][.)]|\[[ xX]\])\s+\S")
 """How a point of a list begins."""
 _SIGN = re.compile(r"(\d{1,3}[.)]|[^\w\s|>#`'\"“«„(\[{<$&]{1,3})\s+\S")
@@ -52,12 +50,11 @@ _FEW_POINTS = 5
 
 def followers(units: Sequence[Unit], records: Sequence[Record], forms: Sequence[str]) -> dict[int, int]:
     """Of each point of a list the one that follows, of a heading or what leads to a list what it begins with; of lines
-    that are alike the next of them, of a name that stands alone in its line the next line, and of code without
-    numbers, changes and commits, too: an argument, a removed line or a commit that is missing without a mark is taken
-    for one that never was, and what somebody else said for what he said who is named above."""
+    that are alike the next of them, and of code without numbers, changes and commits the next line: an argument, a
+    removed line or a commit that is missing without a mark is taken for one that never was."""
     found: dict[int, int] = {}
     last: dict[int, int] = {}
-    ordered = label = -1
+    ordered = -1
     fenced = False
     counted = {n for unit in units if unit.block >= 0 for n in unit.records}
     # A tree in a text for people; of one that a program printed entries are counted.
@@ -67,9 +64,6 @@ def followers(units: Sequence[Unit], records: Sequence[Record], forms: Sequence[
             if forms[n] == "prose" and record.text.startswith(_FENCES):
                 fenced, ordered = not fenced, -1
             continue
-        if label >= 0 and record.under == records[label].under:
-            found.setdefault(label, n)
-        label = n if forms[n] in LISTS and record.kind in SPOKEN_KINDS and _LABEL.fullmatch(record.text) else -1
         branch = drawn and forms[n] == "listing" and record.text[:1] in _BRANCHES
         if record.under >= 0 and (branch or forms[record.under] in LISTS) and n not in counted:
             found.setdefault(record.under, n)
@@ -90,6 +84,28 @@ def followers(units: Sequence[Unit], records: Sequence[Record], forms: Sequence[
                 found[alike[unit.block]] = unit.records[0]
             alike[unit.block] = unit.records[-1]
     return found
+
+
+def said_next(records: Sequence[Record], forms: Sequence[str]) -> dict[int, int]:
+    """Of each line of a text for people the next one that says something under the same heading: where that is left out
+    between two that are shown, the second looks like what comes next, or like what he says who is named above."""
+    found: dict[int, int] = {}
+    last = -1
+    for n, record in enumerate(records):
+        if forms[n] in LISTS and record.kind in SPOKEN_KINDS and SAYS.search(record.text):
+            if last >= 0 and records[last].under == record.under:
+                found[last] = n
+            last = n
+    return found
+
+
+BORDER = "--"
+"""Between the places that `grep -A` shows, which is no code."""
+
+
+def borders(records: Sequence[Record], forms: Sequence[str]) -> list[int]:
+    """Records of code that only say that what follows stands somewhere else."""
+    return [n for n, record in enumerate(records) if forms[n] == "code" and record.text == BORDER]
 
 
 def signatures(units: Sequence[Unit], records: Sequence[Record], forms: Sequence[str]) -> list[Unit]:
