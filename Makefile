@@ -48,19 +48,19 @@ goldens: $(DEV) ## write down anew what known sessions give, byte for byte, afte
 check: lint ## format, lint, types, floors, docs
 	$(PYTEST) tests/docs tests/mutants -m "not slow" -n $(WORKERS)
 
-lint: $(DEV) ## format, lint, types, floors
+lint: $(DEV) ## format, lint, types, floors (TYPES=src for those of the package alone)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright
+	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright $(TYPES)
 	$(BIN)/lint-imports
 
 docs: $(DEV) ## the docs as a site in .build/site, strictly: a link that leads nowhere fails
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 e2e: $(DEV) ## the real server over stdio: the mcp client, the Inspector, the real Claude Code, opencode, Pi, Codex, Gemini CLI; the page in Chromium
-	@tests/e2e/install_inspector $(BIN)/python $(INSPECTOR)
+	@tests/e2e/install_inspector $(BIN)/python $(INSPECTOR) $(if $(FEW_CLIENTS),suite)
 	@tests/e2e/install_claude_code $(BIN)/python $(CLAUDE_CODE)
-	@tests/e2e/install_hosts $(BIN)/python $(HOSTS)
+	@tests/e2e/install_hosts $(BIN)/python $(HOSTS) $(if $(FEW_CLIENTS),pi)
 	@tests/e2e/install_browser $(BIN)/python $(BROWSER)
 	TEST_HOSTS=$(CURDIR)/$(HOSTS) TEST_BROWSER=$(CURDIR)/$(BROWSER) TEST_INSPECTOR=$(CURDIR)/$(INSPECTOR) TEST_CLAUDE_CODE=$(CURDIR)/$(CLAUDE_CODE) $(PYTEST) -n 2 --dist loadfile tests/e2e -rs $(ARGS)
 
