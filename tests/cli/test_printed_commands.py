@@ -163,6 +163,7 @@ def test_every_printed_command_runs_as_typed(
         assert not said.strip().startswith(FAILED) and "internal_error" not in said, (typed, by, said)
 
 
+@pytest.mark.long
 def test_a_session_is_named_by_handle_id_beginning_and_file_wherever_one_is_asked_for(
     use: Use, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

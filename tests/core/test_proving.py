@@ -143,6 +143,7 @@ async def test_what_few_probes_find_missing_is_mended_too_and_nothing_stays_raw_
     assert digested(kept) == digested(mended)
 
 
+@pytest.mark.long
 async def test_what_more_budget_does_not_mend_stays_raw_while_others_can_leave(tmp_path: Path) -> None:
     async with damaged(tmp_path, lambda _, text: hide(*range(12))(text)) as p:
         report = await passed(p, tickets(40))
@@ -237,6 +238,7 @@ async def test_what_the_target_did_not_need_is_not_said_to_be_kept_raw(tmp_path:
     assert "kept_raw" not in {part.reason for part in report.stayed}
 
 
+@pytest.mark.long
 async def test_a_tight_target_is_met_where_digests_hold_little_and_the_verdict_says_so(tmp_path: Path) -> None:
     async with damaged(tmp_path, lambda _, text: hide(*range(12))(text)) as p:
         report = await passed(p, tickets(), target=0.35)
@@ -244,6 +246,7 @@ async def test_a_tight_target_is_met_where_digests_hold_little_and_the_verdict_s
     assert any("red flag" in note for note in report.notes)
 
 
+@pytest.mark.long
 async def test_under_70_percent_what_the_probes_missed_is_put_first_before_anything_stays_raw(tmp_path: Path) -> None:
     def strike(request: DigestRequest, text: str) -> str:
         asked = any(word.startswith("NIGHT") for one in request.sources for word in one.focus)
