@@ -8,6 +8,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
 CRASH_SECONDS ?= 3
 # As many processes as there are cores; WORKERS=0 runs in one, for a debugger.
 WORKERS ?= auto
+TESTS ?= tests
 PYTEST ?= $(VENV)/bin/python -m pytest
 # Where nothing compiled is kept, each start of the program compiles it anew, which takes twice as long.
 unexport PYTHONDONTWRITEBYTECODE
@@ -40,7 +41,7 @@ $(DEV): requirements/dev.txt requirements/build.txt pyproject.toml
 	@touch $@
 
 test: $(DEV) ## all tests, the crash harness for CRASH_SECONDS each (3)
-	TEST_CRASH_SECONDS=$(CRASH_SECONDS) $(PYTEST) tests -n $(WORKERS) --dist worksteal $(ARGS)
+	TEST_CRASH_SECONDS=$(CRASH_SECONDS) $(PYTEST) $(TESTS) -n $(WORKERS) --dist worksteal $(ARGS)
 
 goldens: $(DEV) ## write down anew what known sessions give, byte for byte, after a change that means to move it
 	GOLDENS=write $(PYTEST) tests/test_goldens.py
