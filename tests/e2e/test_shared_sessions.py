@@ -10,7 +10,7 @@ import pytest
 
 from ..conftest import PROFILE
 
-WHICH = {"ci": ("--only", "deer-flow"), "torture": ()}.get(PROFILE, ("--every", "3"))
+WHICH = {"ci": ("--only", "deer-flow", "--every", "36"), "torture": ()}.get(PROFILE, ("--every", "3"))
 SWEEP = Path(__file__).resolve().parents[2] / "benchmarks" / "sweep.py"
 
 
