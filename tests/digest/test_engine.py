@@ -1145,6 +1145,26 @@ def test_of_a_long_table_it_is_said_that_the_rows_shown_were_picked(bench: Bench
     assert "no fair sample" not in bench.digest(short, share=0.4).parts[0].text
 
 
+def test_a_name_above_what_somebody_said_is_marked_where_that_is_not_shown(bench: Bench) -> None:
+    """A complaint stood under the name of another customer."""
+    people = ("Toshihiko Ando", "Bettina", "Oke Harms", "Mirjam")
+    said = [
+        "Only the stiff strap I do not like at all, 481 grams of it.",
+        "A bag for life that has seen three deserts and 12 airports by now.",
+        "It came after nine days, and the zip broke on day 10 in Porto.",
+        "My daughter carries her two lenses in it and would not give it back.",
+    ]
+    page = "\n".join(["# Reviews", "", *(f"{name}\n\n{one}\n" for name, one in zip(people, said, strict=True))])
+    named = 0
+    for share in (0.3, 0.5, 0.7):
+        shown = bench.digest(page, share=share).parts[0].text.split("\n")
+        for line, after in itertools.pairwise([*shown, ""]):
+            if (own := line.removesuffix(" …")) in people:
+                named += 1
+                assert (own != line) == (after != said[people.index(own)]), (line, after)
+    assert named
+
+
 def test_a_branch_that_is_left_out_of_a_tree_in_a_plan_leaves_a_mark(bench: Bench) -> None:
     """One child of seven stood under its file as if it were the only one."""
     tree = [f"├── run{word.title()}Mode() - duplicates the handling of {word} events" for word in WORDS[:9]]

@@ -513,6 +513,34 @@ def test_of_many_errors_of_a_file_is_said_what_most_of_them_say() -> None:
     )
 
 
+def test_every_file_with_errors_is_named_before_what_most_of_one_say() -> None:
+    """The one error that was mended next stood in a file behind "…"; nine words of another one's had its place."""
+    line = "../tui/test/markdown.test.ts({},21): error TS2554: Expected 4-5 arguments, but got 3."
+    chat = "../tui/test/chat.ts({},49): error TS2345: Argument of type 'undefined' is not assignable to 'Theme'."
+    alone = "../tui/test/themes.ts(16,14): error TS2739: Type 'Old' is missing the following properties: bold, italic"
+    source = Source("\n".join([*map(chat.format, (83, 88, 110)), *map(line.format, range(36, 900, 97)), alone]))
+    records = source.reading.records
+    blocks = encoded(source.reading, range(len(records)), source.mined(range(len(records))))[1]
+    said = unshown(source.reading, blocks, {0}, 100, few=False)
+    assert said == "other errors: …/test/markdown.test.ts (9), …/test/chat.ts (2), …/test/themes.ts (1)"
+
+
+def test_definitions_that_are_not_shown_are_named_those_of_a_shown_class_first() -> None:
+    """A class was shown without `fg` and `bg`, and who used it wrote both anew."""
+    code = (
+        "function near(a: number): number {\n\treturn a;\n}\n"
+        "export class Theme {\n\tfg(text: string): string {\n\t\treturn text;\n\t}\n"
+        "\tbold(text: string): string {\n\t\treturn text;\n\t}\n}\n"
+    )
+    source = Source(code)
+    records = source.reading.records
+    blocks = encoded(source.reading, range(len(records)), source.mined(range(len(records))))[1]
+    shown = {n for n, one in enumerate(records) if "Theme" in one.text or "bold" in one.text}
+    assert unshown(source.reading, blocks, shown, 100, few=False) == "2 definitions: fg, near"
+    everything = set(range(len(records)))
+    assert not unshown(source.reading, blocks, everything, 100, few=False)
+
+
 def test_a_function_is_named_by_what_it_is_assigned_to() -> None:
     """Two definitions were counted and one of them named."""
     code = "class Editor {\n\tsubmit(): void {\n\t}\n}\nthis.editor.onCtrlC = () => {\n\tthis.stop();\n};\n"

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.hosts.hook_call import RecordedSession, rows_in
+from palimpsest_mcp.hosts.recorded import RecordedSession, rows_in
 from palimpsest_mcp.hosts.vscode import VSCODE, read, replayed
 
 Row = dict[str, Any]

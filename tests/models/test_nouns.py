@@ -49,7 +49,7 @@ LEAST_TWO = {
     ("context/policies.py", "floor"),
     ("experience/views.py", "len(skills)"),
     ("core/offloaded.py", "len(record.items)"),
-    ("memory/summary/talk.py", "len(asked)"),
+    ("memory/summary/answers.py", "len(asked)"),
 }
 """Never fewer than two where they are said."""
 NO_NUMBERS = {("context/gates.py", "message")}

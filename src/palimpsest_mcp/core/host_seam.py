@@ -87,7 +87,7 @@ class Row(NamedTuple):
 
 
 def _claude_code_quick() -> QuickAnswers:
-    from .claude_code.notices import ClaudeCodeQuick
+    from .claude_code.answers import ClaudeCodeQuick
 
     return ClaudeCodeQuick()
 

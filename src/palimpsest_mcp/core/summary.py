@@ -25,8 +25,8 @@ from ..memory.summary.merge import (
     usable,
     worded,
 )
+from ..memory.summary.quotes import spoken
 from ..memory.summary.sections import full_command, to_markdown
-from ..memory.summary.talk import spoken
 from ..models.events import SessionInfo
 from ..models.items import Item, content_text
 from ..models.llm import Spent, SummaryRequest

@@ -25,14 +25,16 @@ from ..errors import FileWrongShape, InvalidArgument
 from ..hosts.codex import CODEX
 from ..hosts.detect import parse_value
 from ..hosts.gemini import GEMINI
-from ..hosts.hook_call import HookCall, RecordedSession, Recorder, Stretch, read_call
+from ..hosts.hook_call import HookCall, read_call
 from ..hosts.pieces import as_fields
+from ..hosts.recorded import RecordedSession, Recorder, Stretch
 from ..hosts.vscode import VSCODE
 from ..models.events import HostCompacted, SessionInfo
 from ..models.text import plain_line, shown
 from ..ports.seams import HostUsage
+from .claude_code.answers import start
 from .claude_code.around_compaction import AfterCompaction, BeforeCompaction
-from .claude_code.notices import loss_text, start
+from .claude_code.notices import loss_text
 from .compaction.at_birth import ToolAnswer, may_shrink, shrink_at_birth
 from .compaction.digests import Sources
 from .dependencies import Dependencies

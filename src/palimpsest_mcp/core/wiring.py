@@ -45,7 +45,7 @@ class Computes(Protocol):
 
 
 class InThread:
-    """Implements `ports.text.Digester`.
+    """Implements `ports.seams.Digester`.
 
     Whoever is cancelled while waiting leaves the thread to finish the one batch it is at; its digest goes nowhere.
     """

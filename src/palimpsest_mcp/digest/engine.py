@@ -296,7 +296,7 @@ class Attempt:
 
 
 class ExtractiveDigester:
-    """Implements `ports.text.Digester`. Pure: the same request gives the same bytes in every process.
+    """Implements `ports.seams.Digester`. Pure: the same request gives the same bytes in every process.
 
     It computes for as long as the batch is big; callers put it in a thread.
     """
@@ -325,7 +325,7 @@ class ExtractiveDigester:
         return EXTRACTIVE
 
     async def digest(self, request: DigestRequest) -> Digest:
-        """Digest a batch (`ports.text.Digester`)."""
+        """Digest a batch (`ports.seams.Digester`)."""
         return self.compute(request)
 
     def compute(self, request: DigestRequest) -> Digest:

@@ -34,7 +34,7 @@ _NEIGHBOURS = 100
 """Rows of a block that are looked at anew when its first is shown, at most."""
 _NAMES = 5
 """Tokens of `[names]` with its line break and the mark that there are more."""
-_NAMES_SHARE, _NAMES_LEAST = 0.25, 40
+_NAMES_SHARE, _NAMES_LEAST = 0.25, 20
 """Of the room, at most, for bare names, and the tokens that they may take for each result where that is less: a line
 says what they are for. With 0.12 alone a twelfth of what is needed later goes out of view, with 0.25 nothing."""
 _OWN = 0.6

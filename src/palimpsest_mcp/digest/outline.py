@@ -76,6 +76,8 @@ _HITS = 60
 """Characters that say where the hits are that are not shown, at most."""
 _ERRORS, _SAID = 150, 70
 """The same of errors, and of what most of a file say, which is how they are mended."""
+_DEFINED_TOO = 60
+"""Characters that name definitions of which nothing is shown: a class without two of its methods looks like another."""
 _BEHIND_PLACE = re.compile(r"[\d,:)\s-]*(?:error:?\s+)?")
 _MOST_SECTIONS = 8
 """Sections of which nothing is shown that are named where much else is."""
@@ -194,6 +196,10 @@ def unshown(
         return said
     if len(errors) >= _LEAST and (said := _error_places(records, errors, min(width, _ERRORS))):
         return f"other {said}" if shown else said
+    defined = [one for n, one in enumerate(records) if n not in shown and one.kind == "definition"]
+    defined.sort(key=lambda one: one.under not in shown)  # methods of a class that a reader sees, before others
+    if shown and defined:
+        return joined_names(counted(len(defined), "definition"), _definitions(defined), min(width, _DEFINED_TOO))
     if few or not data:
         return hidden_sections(records, tables, shown, width, few=few, page=page, examples=not data)
     return ""
@@ -311,12 +317,15 @@ def _error_places(records: Sequence[Record], errors: Sequence[int], width: int) 
         return ""
     if exact := _in_lines("errors", files, min(width, _HITS)):
         return exact
-    told: list[str] = []
-    for path, lines in _most(files):
+    told = {path: f"{_end_of(path)} ({len(lines):,})" for path, lines in _most(files)}
+    room = width - sum(len(one) + 2 for one in told.values())  # every file is named before what is said of one
+    for path in told:
         [(message, often)] = said[path].most_common(1)
         same = f", {often} of them “{message}”" if often > 1 and 0 < len(message) <= _SAID else ""
-        told.append(f"{_end_of(path)} ({len(lines):,}{same})")
-    return joined_names("errors", told, width)
+        if same and len(same) <= room:
+            told[path] = f"{told[path][:-1]}{same})"
+            room -= len(same)
+    return joined_names("errors", told.values(), width)
 
 
 def _in_lines(total: str, files: Mapping[str, Sequence[str]], width: int) -> str:

@@ -113,7 +113,7 @@ _SPACE = re.compile(r"\s+")
 
 
 class HandedDigester(ExtractiveDigester):
-    """Implements `ports.text.Digester`: the extractive digest, with those summaries of the request that hold.
+    """Implements `ports.seams.Digester`: the extractive digest, with those summaries of the request that hold.
 
     Pure like the engine below it: the same request, summaries included, gives the same bytes.
     """

@@ -40,6 +40,8 @@ _ORDERED = frozenset({"code", "diff"})
 """Forms whose lines mean something one after another."""
 _FENCES = ("```", "~~~")
 _BRANCHES = ("├", "└", "│")
+_LABEL = re.compile(r"[^\W\d_][\w'’&-]*(?: [\w'’&-]+){0,2}")
+"""A line of three words at most, without an end: a name above what somebody says, a word above what it is about."""
 _POINT = re.compile(r"(?:[-*+•‣◦–·▪●]|\d{1,3}[.)]|[a-zA-Z][.)]|\[[ xX]\])\s+\S")
 """How a point of a list begins."""
 _SIGN = re.compile(r"(\d{1,3}[.)]|[^\w\s|>#`'\"“«„(\[{<$&]{1,3})\s+\S")
@@ -50,11 +52,12 @@ _FEW_POINTS = 5
 
 def followers(units: Sequence[Unit], records: Sequence[Record], forms: Sequence[str]) -> dict[int, int]:
     """Of each point of a list the one that follows, of a heading or what leads to a list what it begins with; of lines
-    that are alike the next of them, and of code without numbers, changes and commits the next line: an argument, a
-    removed line or a commit that is missing without a mark is taken for one that never was."""
+    that are alike the next of them, of a name that stands alone in its line the next line, and of code without
+    numbers, changes and commits, too: an argument, a removed line or a commit that is missing without a mark is taken
+    for one that never was, and what somebody else said for what he said who is named above."""
     found: dict[int, int] = {}
     last: dict[int, int] = {}
-    ordered = -1
+    ordered = label = -1
     fenced = False
     counted = {n for unit in units if unit.block >= 0 for n in unit.records}
     # A tree in a text for people; of one that a program printed entries are counted.
@@ -64,6 +67,9 @@ def followers(units: Sequence[Unit], records: Sequence[Record], forms: Sequence[
             if forms[n] == "prose" and record.text.startswith(_FENCES):
                 fenced, ordered = not fenced, -1
             continue
+        if label >= 0 and record.under == records[label].under:
+            found.setdefault(label, n)
+        label = n if forms[n] in LISTS and record.kind in SPOKEN_KINDS and _LABEL.fullmatch(record.text) else -1
         branch = drawn and forms[n] == "listing" and record.text[:1] in _BRANCHES
         if record.under >= 0 and (branch or forms[record.under] in LISTS) and n not in counted:
             found.setdefault(record.under, n)

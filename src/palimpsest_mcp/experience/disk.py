@@ -52,7 +52,7 @@ _IGNORED = b"# Events are for this machine, the rules in experience.md for all.\
 
 
 class DiskLog:
-    """See `experience.ports.ExperienceLog`."""
+    """See `experience.models.ExperienceLog`."""
 
     def __init__(self, folders: SkillFolders) -> None:
         self._folders = folders
@@ -205,7 +205,7 @@ _POLL_S = 0.02
 
 
 class DiskExperience:
-    """See `experience.ports.Experience`. Making one touches nothing.
+    """See `experience.models.Experience`. Making one touches nothing.
 
     Args:
         home: the store's root; ours are `experience/` and `skills/` in it.
@@ -256,7 +256,7 @@ class DiskExperience:
 
 
 class DiskFiles:
-    """See `experience.ports.ExperienceFiles`."""
+    """See `experience.models.ExperienceFiles`."""
 
     def __init__(self, folders: SkillFolders, random_hex: Callable[[int], str]) -> None:
         self._folders = folders

@@ -61,7 +61,7 @@ class _Answer(msgspec.Struct, frozen=True):
 
 
 class AnthropicRuleWriter:
-    """See `experience.ports.RuleWriter`.
+    """See `experience.models.RuleWriter`.
 
     Args:
         base_url: of the Messages API; None: the SDK's own.

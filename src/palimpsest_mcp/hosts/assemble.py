@@ -298,7 +298,7 @@ def _shown(call_id: Any) -> str:
 
 
 class MessageForm(ABC):
-    """A list of messages, or an object that holds one; implements `ports.host.HostTranscript`.
+    """A list of messages, or an object that holds one; implements `ports.seams.HostTranscript`.
 
     Args:
         kind_by_tool: tool name -> kind of its results (the policy's).

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from .hook_call import RecordedSession, Recorder, Stretch, rows_in
 from .pieces import as_fields, text_of
+from .recorded import RecordedSession, Recorder, Stretch, rows_in
 
 
 def read(data: bytes) -> RecordedSession | None:

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from ..errors import FileNotJson
-from .hook_call import RecordedSession, Recorder, Stretch, rows_in
 from .json_bytes import decode
 from .pieces import as_fields, entries_of, text_of
+from .recorded import RecordedSession, Recorder, Stretch, rows_in
 
 _FAILED = ("error", "cancelled")
 

@@ -16,9 +16,9 @@ from typing import Any, cast
 from urllib.parse import unquote, urlsplit
 
 from ..errors import InputError
-from .hook_call import RecordedSession, Recorder, Stretch, rows_in
 from .json_bytes import decode
 from .pieces import as_fields, entries_of, text_of
+from .recorded import RecordedSession, Recorder, Stretch, rows_in
 
 _PENDING = (None, 0, 4)
 """`ResponseModelState` of a turn that goes on: none yet, pending, waiting for the user."""

@@ -52,7 +52,7 @@ class _Answer(msgspec.Struct):
 
 
 class AnthropicWriter:
-    """Implements `ports.text.Writer`.
+    """Implements `ports.seams.Writer`.
 
     Without a key nothing is imported and nobody is asked: every answer is the failure `NO_KEY`.
 
@@ -92,7 +92,7 @@ class AnthropicWriter:
         return self._pass_limit_s
 
     async def write(self, requests: Sequence[WriteRequest], *, within_s: float) -> tuple[Written, ...]:
-        """Summaries for batches (`ports.text.Writer`)."""
+        """Summaries for batches (`ports.seams.Writer`)."""
         if not requests:
             return ()
         if not self._api.has_key:
@@ -184,7 +184,7 @@ class _Sections(msgspec.Struct):
 
 
 class AnthropicSummaryAuthor(MarkedQuestions):
-    """Implements `ports.text.SummaryAuthor`."""
+    """Implements `ports.seams.SummaryAuthor`."""
 
     async def draft(self, request: SummaryRequest) -> SummaryDraft:
         """Ask once; a failure is a reason."""
@@ -220,7 +220,7 @@ class _Answers(msgspec.Struct):
 
 
 class AnthropicJudge(MarkedQuestions):
-    """Implements `ports.text.Judge`."""
+    """Implements `ports.seams.Judge`."""
 
     async def judge(self, questions: Sequence[JudgeQuestion]) -> Judged:
         """Ask once about all of them; a failure is a reason."""

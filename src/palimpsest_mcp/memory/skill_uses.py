@@ -15,7 +15,7 @@ from .summary.calls import Call, calls_of
 from .summary.errors_met import EDITS, errors_met
 from .summary.facts import runs_of
 from .summary.orders import given_up_texts
-from .summary.talk import NOT_WRONG, WRONG, Mask, begins_with, ends_of, one_line, sentences, spoken
+from .summary.quotes import NOT_WRONG, WRONG, Mask, begins_with, ends_of, one_line, sentences, spoken
 
 SKILL_TOOLS = ("Skill", "skill", "use_skill", "load_skill", "activate_skill")
 MAX_WORDS = 300

@@ -265,8 +265,10 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
     """Nothing in the output looks like an error."""
     placed: bool = False
     """Where it is not clean: it names places in files, and has no word of an error."""
-    viewed: bool = False
-    """Only a part of its output was shown."""
+    view: str = ""
+    """Through which filter its output was shown; empty: all of it was."""
+    stopped: int = 0
+    """Message of a later run of it that a person stopped; 0: none."""
     edited_since: int = 0
     """How many files editing tools changed after it."""
     shell_since: int = 0

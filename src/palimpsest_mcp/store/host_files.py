@@ -37,7 +37,7 @@ _LINKS_KEPT_S = 30 * 86_400
 
 
 class HostFiles:
-    """See `ports.host.HostNotes`. Where there is no store there is nothing to say: its root is not made here.
+    """See `ports.seams.HostNotes`. Where there is no store there is nothing to say: its root is not made here.
 
     Args:
         root: of the store.

@@ -35,7 +35,7 @@ from .session_folder import oldest_first
 
 
 class Node:
-    """A file or folder. What a flush made safe is noted only by `testing.simulated_disk`, which can lose the rest."""
+    """A file or folder. What a flush made safe is noted only by `testing.disks`, which can lose the rest."""
 
     numbers = itertools.count(1)
 

@@ -115,7 +115,7 @@ def test_folders_of_a_handoff_are_called_what_they_are_for_sure() -> None:
 
 
 def test_calls_for_earlier_requests_and_looks_at_what_was_changed_since_are_not_told_as_in_progress() -> None:
-    looks = [one for n in range(9) for one in call(f"r{n}", "Grep", f"hit {n}", pattern=f"word{n}")]
+    looks = [one for n in range(14) for one in call(f"r{n}", "Grep", f"hit {n}", pattern=f"word{n}")]
     asked = {"role": "user", "content": "Now make the theme of the importer brighter, please."}
     theme = [
         *call("t1", "Bash", '"code": "cyan"', command="grep code theme.json"),
@@ -126,7 +126,7 @@ def test_calls_for_earlier_requests_and_looks_at_what_was_changed_since_are_not_
     assert [line.partition(" `")[0] for line in told] == ["- Before these, 1 other call for it.", "- Newest call: Edit"]
     text = to_markdown(handoff("task", [*SESSION, asked, *looks]))
     shown = sum(line.startswith(("- Earlier call: ", "- Newest call: ")) for line in text.split("\n"))
-    assert f"- Before these, {9 - shown} other calls for it.\n- Earlier call: " in text
+    assert f"- Before these, {14 - shown} other calls for it.\n- Earlier call: " in text
 
 
 def test_files_are_edited_last_only_where_no_shell_changed_others_since_and_under_their_name() -> None:
@@ -221,3 +221,5 @@ def test_what_was_asked_first_what_was_decided_last_and_what_came_of_it_are_told
     assert ", at first: " not in text
     assert text.count("cancel_reservation (message 6) went through for ABC123") <= 1
     assert text.count("yes, undo that") == 1
+    assert "The user's message 5, which stands below as asked last" in text
+    assert "no statement was recognised as a decision" not in text

@@ -59,7 +59,7 @@ def test_it_says_what_was_asked_what_was_done_and_how_that_came_out() -> None:
         "`pytest -q` went well (message 6): 12 passed in 1s",
     ]
     assert talk.told("open") == [NOTHING_OPEN]
-    assert talk.told("next") == ["wait for the user: the agent had the last word, in message 8"]
+    assert talk.told("next") == ["nothing seen open; wait for the user: the agent had the last word, in message 8"]
 
 
 def test_only_the_newest_request_counts_and_what_was_committed_before_it_is_finished() -> None:
@@ -229,7 +229,7 @@ def test_a_query_that_failed_is_an_error() -> None:
 
 def test_what_the_agent_said_last_stands_with_a_short_answer_to_it() -> None:
     asked = Talk().says("Which timeframe do you mean?").says("last 6 months", "user").run("ls", "a")
-    said = "before 1 call (it went well): Which timeframe do you mean? The user then said: last 6 months"
+    said = "before 1 call (it only looked): Which timeframe do you mean? The user then said: last 6 months"
     assert asked.harvest().last_said == said
     assert asked.says("Looking.").harvest().last_said == "Looking."
     asked.says("Now look at something else entirely", "user")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from palimpsest_mcp.hosts.detect import parse_value
 from palimpsest_mcp.memory.absent import NOTHING_OPEN
 from palimpsest_mcp.memory.summary.facts import facts_of
 from palimpsest_mcp.memory.summary.fit import fit
-from palimpsest_mcp.memory.summary.talk import one_line
+from palimpsest_mcp.memory.summary.quotes import one_line
 from palimpsest_mcp.models.summaries import SessionFacts
 
 from .test_checkpoint import Talk
@@ -244,7 +246,7 @@ def test_a_failed_try_is_not_to_be_settled_but_gone_round() -> None:
 def test_a_search_that_found_nothing_is_no_failed_try() -> None:
     talk = Talk("Is there an end of the turn?").says("Let me see where the turn ends:")
     talk.run("grep -n agent_end src/session.ts", "(no output)\n\nCommand exited with code 1")
-    assert "another way" not in talk.told("next")[0] and "before 1 call (it went well)" in talk.told("next")[0]
+    assert "another way" not in talk.told("next")[0] and "before 1 call (it found nothing)" in talk.told("next")[0]
     assert "last, Bash `grep -n agent_end src/session.ts` (message 3): nothing was found" in talk.told("done")
 
 
@@ -304,7 +306,9 @@ def test_steps_of_a_plan_that_were_made_are_not_named_again() -> None:
         .says("I'll do:\n1. flush on prompt\n2. merge TranscriptSelection into app.js")
         .edit("/flush-on-prompt.ts")
     )
-    left = "; steps of its plan in message 2 that name files not changed since: merge TranscriptSelection into app.js"
+    left = (
+        "; then steps of its plan in message 2 that name files not changed since: merge TranscriptSelection into app.js"
+    )
     assert talk.told("next")[0].endswith(left)
     talk.run("npm run check", CHECKED)
     assert "its plan" not in talk.told("next")[0]
@@ -335,7 +339,7 @@ def test_a_turn_that_was_broken_off_and_continued_is_still_open() -> None:
 def test_what_hosts_show_of_a_users_own_shell_takes_nobodys_turn() -> None:
     talk = Talk("What did I just run?").run("ls", "a").says("You ran ls.").says("$ ls\na", "user")
     assert talk.told("open") == [NOTHING_OPEN]
-    assert talk.told("next") == ["wait for the user: the agent had the last word, in message 4"]
+    assert talk.told("next") == ["nothing seen open; wait for the user: the agent had the last word, in message 4"]
 
 
 def test_what_was_changed_since_the_last_check_is_to_be_checked_and_a_refused_commit_made_again() -> None:
@@ -566,7 +570,9 @@ def test_a_check_without_a_verdict_says_whether_it_shows_an_error() -> None:
 def test_a_check_that_names_places_in_files_is_not_told_as_clean() -> None:
     found = "lib/live.ex:25:guard_fail The guard clause can never succeed."
     talk = Talk().edit("/lib/live.ex").run("mix dialyzer --format short 2>&1 | grep lib", found)
-    assert talk.told("done")[-1].startswith("`mix dialyzer --format short` ran and names places in files (message 4)")
+    assert talk.told("done")[-1].startswith(
+        "`mix dialyzer --format short` ran, and what `grep lib` showed of it names places in files (message 4)"
+    )
     assert talk.told("next")[0].startswith("mend what the last check shows")
 
 
@@ -659,8 +665,8 @@ def test_where_an_agent_only_thinks_its_newest_thought_is_what_it_said_last() ->
     thought = {"type": "thinking", "thinking": "Now I generate the image.", "signature": ""}
     talk.messages.append({"role": "assistant", "content": [thought]})
     talk.run("ls", "a")
-    assert talk.harvest().last_said == "before 1 call (it went well), a thought: Now I generate the image."
-    assert "; the agent thought last, in message 2, before 1 call (it went well): Now I" in talk.told("next")[0]
+    assert talk.harvest().last_said == "before 1 call (it only looked), a thought: Now I generate the image."
+    assert "; the agent thought last, in message 2, before 1 call (it only looked): Now I" in talk.told("next")[0]
 
 
 def test_a_thought_after_the_users_newest_message_is_newer_than_what_was_said_before_it() -> None:
@@ -817,7 +823,7 @@ def test_a_look_whose_output_names_an_error_is_not_said_to_have_gone_well() -> N
     talk = Talk().says("Now let me look at the styles:").run("find css -name a", "find: css: No such file or directory")
     assert "before 1 call (it names an error)" in talk.told("next")[0]
     talk.says("Now let me read the code:").call("Read", "raise an error", file_path="/a.py")
-    assert "before 1 call (it went well)" in talk.told("next")[0]
+    assert "before 1 call (it only looked)" in talk.told("next")[0]
 
 
 def test_steps_that_the_agent_thought_of_are_its_plan() -> None:
@@ -829,7 +835,7 @@ def test_steps_that_the_agent_thought_of_are_its_plan() -> None:
     talk.run("rm /w/main.ts # remove the old one", "").edit("/w/AGENTS.md", new="add a map")
     talk.says("Now the rest of it.").edit("/w/a.txt")
     assert talk.told("next")[0].endswith(
-        "; steps of its plan in message 2 that name files not changed since: Refer to it in README.md"
+        "; then steps of its plan in message 2 that name files not changed since: Refer to it in README.md"
     )
 
 
@@ -939,7 +945,7 @@ def test_a_plan_that_was_thought_before_words_of_the_same_message_is_told() -> N
 def test_what_a_search_shows_of_files_is_no_error_that_it_met() -> None:
     code = "export class ThemeError extends Error {\n  onCancel: () => void; // missing, invalid"
     talk = Talk().says("Now let me look at the errors:").run('grep -A 20 "class Theme" src/theme.ts', code)
-    assert "before 1 call (it went well)" in talk.told("next")[0]
+    assert "before 1 call (it only looked)" in talk.told("next")[0]
     talk.says("And at the others:").run("cat a.ts && grep x b.ts", "cat: a.ts: No such file or directory")
     assert "before 1 call (it names an error)" in talk.told("next")[0]
     talk.says("Now let me build it:").run("cat a.ts && ./go.sh", "error: cannot find x")
@@ -1050,3 +1056,206 @@ def test_what_the_agent_listed_as_remaining_is_quoted_with_its_message() -> None
     assert kept.next_steps == ("Listed by the agent in message 8: Remaining: 1. Update the imports",)
     talk = Talk().says("Next steps are up to you: remaining work is none. Is that all right with you now?")
     assert talk.harvest().next_steps == ()
+
+
+def test_what_commands_moved_and_deleted_is_told_by_name_also_beside_the_last_commit() -> None:
+    talk = Talk("Remove main.ts and cli.ts").edit("/src/args.ts").run("git commit -am x", "[dev 1234567] x")
+    talk.edit("/src/args.ts").run("cd /w/src && rm main.ts cli.ts 2>/dev/null; echo done", "done")
+    talk.run("cd /w/src && mkdir -p lib && git mv main-new.ts main.ts").run("npm run check > /tmp/out", "fine")
+    gone = "deleted main.ts, cli.ts (errors of it were not shown)"
+    moved = "made folder lib; moved main-new.ts to main.ts"
+    assert f"by a command (message 8): {gone}" in talk.told("done")
+    assert f"by a command (message 10): {moved}" in talk.told("done")
+    since = f"1 file edited since the last commit (message 4): args.ts; by commands: {gone}; {moved}"
+    assert since in talk.told("open")
+
+
+def test_a_tree_that_was_seen_clean_is_told_and_what_was_changed_counts_from_there() -> None:
+    talk = Talk().edit("/a.ts").run("git commit -am x", "[dev 1234567] x").run("cp b.ts a.ts")
+    talk.run("git status", "On branch dev\nnothing to commit, working tree clean").edit("/b.ts")
+    seen = "1 file edited since the last commit (message 4; `git status` showed a clean tree in message 8): b.ts"
+    assert seen in talk.told("open")
+
+
+def test_what_was_edited_again_after_the_commit_of_a_plan_is_not_told_as_committed() -> None:
+    plan = "1. Move the parser of arguments into a file of its own\n2. Mend the imports of everything that calls it"
+    talk = Talk().says(f"Here is what I do:\n{plan}").edit("/args.ts").edit("/main.ts")
+    talk.run("git commit -am x", "[dev 1234567] x")
+    assert facts(talk).reports[-1].changed_since == "args.ts, main.ts; committed in message 7"
+    since = "args.ts, main.ts; committed in message 7, and after that edited again: args.ts"
+    assert facts(talk.edit("/args.ts")).reports[-1].changed_since == since.replace("args.ts, main", "main.ts, args", 1)
+
+
+def test_a_check_that_was_started_again_and_stopped_is_told_as_such() -> None:
+    talk = Talk().edit("/a.ts").run("npm run check", "fine").run("npm run check | tail -10", "Command aborted")
+    talk.messages[-1]["content"][0]["is_error"] = True
+    told = (
+        "`npm run check` ran and shows no error (message 4, started again in message 6 and stopped by a person): fine"
+    )
+    assert told in talk.told("done")
+    again = "run `npm run check` again, which ran last in message 4, was started again in message 6 and stopped by a"
+    assert again in talk.edit("/a.ts").told("next")[0]
+
+
+def test_what_a_filter_showed_of_a_check_is_not_taken_as_all_of_it() -> None:
+    wide = "lib/summary.ex:112:pattern_match\nlib/slice.ex:40:call\nlib/live.ex:25:guard_fail"
+    talk = Talk().edit("/lib/live.ex").run("mix dialyzer | grep -E '^(lib|test)/'", wide)
+    talk.run("mix dialyzer --format short | grep live", "lib/live.ex:25:guard_fail never succeeds").edit("/lib/live.ex")
+    told = [one for one in talk.told("done") if "dialyzer" in one]
+    assert told[0].endswith("before later edits of 1 file): 3 places in summary.ex, slice.ex, live.ex")
+    assert "what `grep live` showed of it names places in files" in told[1]
+
+
+@pytest.mark.parametrize(
+    ("seen", "gone"), [("grep other", False), ("grep a.ts", True), ("grep -E 'error|warning'", True)]
+)
+def test_a_run_of_which_a_filter_hid_the_error_does_not_settle_it(seen: str, gone: bool) -> None:
+    talk = Talk().run("npm run check", f"{ERROR}\nexit code 2").run(f"npm run check | {seen}", "(no output)")
+    assert (resolutions(talk) != [""]) is gone
+
+
+def test_another_check_that_ran_after_every_round_of_edits_is_run_again_too() -> None:
+    talk = Talk()
+    for _ in range(3):
+        talk.edit("/a.ts").run("npm run build", "built")
+    talk.edit("/a.ts").run("npm run check", CHECKED)
+    assert (
+        "run `npm run build`, as before, which ran last in message 12: files were changed since" in talk.told("next")[0]
+    )
+    assert "as before" not in talk.run("npm run build", "built").told("next")[0]
+
+
+def test_a_short_request_that_points_at_a_list_of_the_agent_stands_with_the_list() -> None:
+    found = (
+        "I see these:\n1. **`renderAll` and `rebuild` are alike** (60 lines)\n2. **Slash commands** repeat a pattern"
+    )
+    talk = Talk().says(f"{found}\n\nThe biggest win is the first. Want me to tackle these?")
+    talk.says("are we all commited? if yes, do it, if not commit first", "user").run("git status", "clean")
+    about = "(said to: 1. `renderAll` and `rebuild` are alike (60 lines) 2. Slash commands repeat a pattern "
+    assert about in talk.told("asked")[0] and "Want me to tackle these?)" in talk.told("asked")[0]
+    talk = Talk().says("The tests pass. Want me to tackle these?").says("why are there two handlers in there?", "user")
+    assert "said to" not in talk.run("ls", "a").told("asked")[0]
+
+
+def test_a_cut_report_that_asks_for_an_option_names_what_the_options_are() -> None:
+    long = "The bash message comes between the call of a tool and its result. " * 20
+    options = "**Option A (Simple):** Block it\n- Pros: safe\n\n**Option B (Better):** Queue it\n- Cons: more"
+    talk = Talk().says(f"{long}\n\n{options}\n\n**Recommendation:** Option A\n\nWant me to implement Option A?")
+    talk.says("sooo, why are we using appendMessage for this?", "user").says(f"{long}\nBecause it is older.")
+    text = facts(talk).reports[0].text
+    assert text.endswith("[…] Option A (Simple): Block it Option B (Better): Queue it Want me to implement Option A?")
+
+
+def test_the_request_before_the_newest_stands_beside_it() -> None:
+    talk = Talk("Find me a flight").says("Here are some.").says("No later than May 27, the same day, please", "user")
+    talk.says("Here are others.").says("Which of them is the fastest one? Add a bag, too", "user").run("ls", "a")
+    told = "; the request before it, message 3: No later than May 27, the same day, please"
+    assert talk.told("asked")[0].endswith(told)
+
+
+def test_values_that_the_user_gave_anew_later_do_not_stand_beside_a_report() -> None:
+    report = "All colors are in now. This tests every part of the markdown that the theme has a color for. " * 3
+    talk = Talk().says(report).says("markdown link text #b5bd68, list bullet #b5bd68", "user").edit("/dark.json")
+    assert "#b5bd68" in facts(talk.says(report)).reports[0].then
+    talk.says("81a2be is what link text is in the old markdown", "user").edit("/dark.json").says(report)
+    assert facts(talk).reports[0].then == ""
+
+
+def test_after_a_failed_check_the_steps_of_the_plan_that_name_files_not_changed_yet_come_next() -> None:
+    steps = ("Finish it and commit", "Remove main.ts and cli.ts", "Add a map to AGENTS.md", "Write GUIDE.md")
+    talk = Talk().says("\n".join(f"{n}. {step}" for n, step in enumerate(steps, 1)))
+    talk.edit("/src/args.ts").run("git commit -am x", "[dev 1234567] x")
+    talk.run("cd /src && rm main.ts cli.ts").run("npm run check", f"{ERROR}\nexit code 2")
+    left = "steps of its plan in message 2 that name files not changed since: "
+    assert talk.told("next")[0].startswith("settle what failed last")
+    assert talk.told("next")[0].endswith(f"; then {left}Add a map to AGENTS.md; Write GUIDE.md")
+    assert f"{left}Write GUIDE.md" in talk.edit("/AGENTS.md").run("npm run check", CHECKED).told("next")[0]
+
+
+def test_a_plan_says_which_steps_an_edit_brought_in_and_is_over_with_a_commit_that_was_tried() -> None:
+    steps = ("Add `getText()` helper", "Merge `one` and `other` into one method of its own", "Create a map of commands")
+    plan = "\n".join(f"{n}. {step}" for n, step in enumerate(steps, 1))
+    talk = Talk().says(f"Now I understand the full picture of what is alike. Let me do the refactoring:\n{plan}")
+    talk.edit("/a.ts", new="\tprivate getText(): string {\n\t\treturn a;\n\t}")
+    step = "its plan in message 2, of which some may be done: Add `getText()` helper (an edit since brought it in)"
+    assert f"{step}; Merge" in talk.told("next")[0] and "Create a map" in talk.told("next")[0]
+    talk.run("git commit -am x", "lib/a.ex:9:call\nexit code 1").edit("/b.ts")
+    assert "of which some may be done" not in talk.told("next")[0]
+
+
+def test_an_offer_that_the_user_did_not_take_up_is_no_next_step() -> None:
+    offer = "Done.\n\nNext steps when you're ready:\n1. Delete old code\n2. Rename main-new.ts\n\nShall I do that now?"
+    assert Talk().edit("/a.ts").says(offer).harvest().next_steps != ()
+    assert Talk().says(offer).says("alright, now look at interactive-mode.ts", "user").harvest().next_steps != ()
+    assert Talk().says(offer).says("what about the selectors, are they alike?", "user").harvest().next_steps == ()
+
+
+def test_of_a_list_ticked_before_the_newest_request_only_the_number_is_told() -> None:
+    todos = [{"content": f"Add method {n}", "status": "completed"} for n in range(5)]
+    talk = Talk().call("TodoWrite", todos=todos)
+    assert len(talk.told("finished")) == 5
+    talk.says("All is done.").says("Now remove the old files, please", "user").run("ls", "a")
+    assert talk.told("finished") == ["5 todos of lists, changed last in message 2"]
+    assert facts(talk).finished == ("5 todos of lists, changed last in message 2",)
+
+
+def test_of_a_record_that_was_looked_up_its_own_fields_are_told_before_what_is_in_it() -> None:
+    flights = [{"origin": "DFW", "flight_number": f"HAT{n}", "date": "2024-05-22", "price": 100 + n} for n in range(9)]
+    record = {"reservation_id": "MSJ4OA", "user_id": "amelia_1", "cabin": "economy", "flights": flights}
+    record |= {"created_at": "2024-05-05T14:36:15", "total_baggages": 3, "insurance": "yes"}
+    talk = Talk("Cancel all of them").call("get_reservation_details", json.dumps(record), reservation_id="MSJ4OA")
+    talk.run("ls", "a")
+    own = '"cabin": "economy" […] "date": "2024-05-22", "price": 100 […]'
+    end = '"created_at": "2024-05-05T14:36:15", "total_baggages": 3, "insurance": "yes"'
+    assert f"get_reservation_details `MSJ4OA` (message 2): {own}" in talk.told("done")[1]
+    assert talk.told("done")[1].endswith(end)
+
+
+def test_for_which_of_the_listed_things_something_was_done_is_told() -> None:
+    talk = Talk().says("I found these: 1. 8C8K4E 2. UDMOP1 3. XAZ3C0. Which shall I cancel?")
+    talk.says("I would like to cancel all of these reservations", "user")
+    talk.call("get_reservation", "{}", reservation_id="8C8K4E")
+    none = "no call that changes something was seen since for any of the codes in message 2: 8C8K4E, UDMOP1, XAZ3C0"
+    assert talk.told("next")[0].endswith(none)
+    talk.call("cancel_reservation", '{"status": "cancelled"}', reservation_id="8C8K4E")
+    done = "of the codes in message 2 cancel_reservation went through for 8C8K4E"
+    assert talk.told("next")[0].endswith(f"{done}, was not called for UDMOP1, XAZ3C0")
+    talk.call("cancel_reservation", "Error: basic economy", error=True, reservation_id="UDMOP1").run("ls", "a")
+    talk.call("cancel_reservation", '{"status": "cancelled"}', reservation_id="XAZ3C0")
+    assert "was not called" not in talk.told("next")[0]
+
+
+def test_of_a_hook_of_several_parts_the_first_that_failed_is_the_error() -> None:
+    said = (
+        "Pre-commit validation failed:\\n\\n[FORMAT] Code is not formatted.\\nRun 'mix format' to fix.\\n\\n[CREDO]\n"
+    )
+    talk = Talk().edit("/a.ex").run("git commit -m x", f"{said}lib/b.ex:9:3 #(B.call)\nexit code 1")
+    assert [one.error for one in talk.harvest().errors_encountered] == ["[FORMAT] Code is not formatted."]
+
+
+def test_of_a_request_that_only_looks_the_files_read_and_not_found_are_told() -> None:
+    talk = Talk("Explore it. Key files:\n- lib/live.ex\n- lib/live.html.heex\n- test/live_test.exs")
+    talk.call("Glob", "No files found", pattern="**/*live.html.heex").call(
+        "Read", "defmodule", file_path="/w/lib/live.ex"
+    )
+    missed = "<tool_use_error>File does not exist.</tool_use_error>"
+    talk.call("Read", missed, error=True, file_path="/w/lib/live.html.heex")
+    assert "report, or look further" not in talk.told("next")[0]
+    talk.call("Read", "test", file_path="/w/test/live_test.exs")
+    assert "files read: live.ex, live_test.exs" in talk.told("done")
+    assert "looked for and not found: live.html.heex" in talk.told("done")
+    read = "of the files that message 1 names 2 were read, 1 file not found: report, or look further"
+    assert talk.told("next")[0].endswith(read)
+    assert not any(one.startswith("files read: ") for one in talk.edit("/w/lib/live.ex").told("done"))
+
+
+def test_where_the_agent_ended_its_turn_an_error_that_is_still_open_is_told() -> None:
+    talk = Talk().run("npm run check", f"{ERROR}\nexit code 2").says("The check fails, which was so before.")
+    waits = "wait for the user: the agent had the last word, in message 4"
+    assert talk.told("next") == [f"not seen resolved: {ERROR}; {waits}"]
+
+
+def test_questions_that_are_numbered_are_no_plan() -> None:
+    asked = "1. What age shall she have? (e.g., 20s)\n2. What time of day? (e.g., evening)\nPlease answer these two."
+    talk = Talk().says(asked).says("1. 20s 2. sunny", "user").call("Write", file_path="/w/prompt.json", content="x")
+    assert "its plan" not in talk.told("next")[0]

@@ -26,8 +26,8 @@ from ..compaction.probes import Prober
 from ..dependencies import ContentCounter, Dependencies
 from ..sessions import Sessions
 from ..summary import KeptSummaries
+from .answers import MOST_CHARACTERS, length, within
 from .conversations import Conversations
-from .notices import MOST_CHARACTERS, length, within
 
 # Plain-text instructions for a host's own summary: what it must keep word for word. Pure.
 

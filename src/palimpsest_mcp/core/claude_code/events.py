@@ -38,8 +38,9 @@ from ..notices import Notices
 from ..offloaded import Offloaded, keep_status
 from ..sessions import Sessions
 from ..summary import KeptSummaries
+from .answers import context_answer, hook_answer, is_noted, start
 from .conversations import LOCK_S, Conversation, Conversations
-from .notices import Lessons, SkillUses, StepNotices, context_answer, hook_answer, is_noted, start
+from .notices import Lessons, SkillUses, StepNotices
 
 if TYPE_CHECKING:
     from ..compaction.commit import Keeper

@@ -11,7 +11,8 @@ import msgspec
 
 from ...digest.rank import names_typed, typed_in, words_of
 from ...memory.summary.calls import calls_of, strings
-from ...memory.summary.talk import MAX_ASKED, ends_of, intent_of, last_asked, one_line, spoken
+from ...memory.summary.quotes import ends_of, one_line, spoken
+from ...memory.summary.talk import MAX_ASKED, intent_of, last_asked
 from ...memory.summary.todos import todos_of
 from ...models.items import Item, content_text
 from ...models.plans import ContextItem

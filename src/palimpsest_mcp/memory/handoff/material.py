@@ -13,11 +13,13 @@ from ...models.handoffs import Check, Choice, FileNote, Finding, Handoff
 from ...models.summaries import AnchoredSummary, ChangedFile, Decision, Said, SessionFacts, Step, step_words
 from ...models.text import counted
 from ..absent import FORMER_NOTHING, NOTHING_OPEN
+from ..summary.answers import only_resumes
 from ..summary.errors_met import LEFT, RESOLUTIONS, WORKED
-from ..summary.facts import EDIT, still_standing
+from ..summary.facts import still_standing
 from ..summary.harvest import is_good, ran
 from ..summary.next_step import BEFORE_IT, EDITED, LISTED, STARTED
-from ..summary.talk import CUT, only_resumes
+from ..summary.quotes import CUT
+from ..summary.told import BY_COMMAND, EDIT, NOT_FOUND, READ
 
 MARK = "…/"
 LEAST_SAVED = 60
@@ -170,7 +172,8 @@ class Material:
                 words = "its standing order"
             elif self._is_intent(requests[-1]):
                 words = "the task above"
-            told = [f"(message {requests[-1].message}): {words}"]
+            leans = f" (said to: {requests[-1].about})" if requests[-1].about else ""
+            told = [f"(message {requests[-1].message}): {words}{leans}"]
             if (newest := self.facts.go_ahead) is not None:
                 self._told.add(newest.message)
                 about = f" (said to: {newest.about})" if newest.about else ""
@@ -188,7 +191,7 @@ class Material:
 
     def newest_calls(self) -> list[str]:
         """What was done last, with what came of it; told once."""
-        told = [] if self._calls_told else list(self.facts.activity[-self.room.runs :])
+        told = [] if self._calls_told else list(self.facts.activity[-2 * self.room.runs :])
         self._calls_told = True
         more = self.facts.calls_made - len(told)
         return [f"Before these, {counted(more, 'other call')} for it.", *told] if told and more > 0 else told
@@ -301,7 +304,10 @@ class Material:
         ]  # what was asked last stands below, whole
         kept = self.newest("decisions", standing, self.room.decisions)
         struck = [one for one in self.summary.decisions_made if one.superseded][-self.room.errors :]
+        below = [one for one in asked if any(of.decision.startswith(said) for of in self.summary.decisions_made)]
+        alone = [f"The user's message {one.message}, which stands below as asked last" for one in below[-1:]]
         return (
+            *(Choice(decision=text) for text in alone if not standing),
             *(Choice(decision=one.decision, rationale=one.rationale) for one in kept),
             *(
                 Choice(decision=f"Rejected, not to be taken up again: {one.decision}", rationale=_instead(one))
@@ -343,8 +349,9 @@ class Material:
         return [ran(one) for one in self.newest(field, told, self.room.runs)]
 
     def changed(self) -> list[str]:
-        """What the last edits for the newest request changed."""
-        told = [one.text for one in self.summary.checkpoint if one.kind == "done" and one.text.startswith(EDIT)]
+        """What the last edits for the newest request changed, and what commands did to files for it."""
+        done = [one.text for one in self.summary.checkpoint if one.kind == "done"]
+        told = [text for text in done if text.startswith((EDIT, BY_COMMAND, READ, NOT_FOUND))]
         return [f"Done for it: {text}" for text in told]
 
     def unsaved(self) -> list[str]:
@@ -400,7 +407,10 @@ def _by_agent(one: Said, shown: Collection[int]) -> str:
     name += ", its plan then" if one.announces and one.changed_since and not one.overturned else ""
     number = int(one.then.removeprefix("message ").partition(":")[0]) if one.then else 0
     then = f" – The user then, {one.then}" if one.then and number not in shown else ""
-    since = f" – Edited after it: {one.changed_since}" if one.changed_since else ""
+    if number in shown and one.text.endswith(("?", "？")):
+        then = f" – What the user said to it: message {number}"
+    again = "" if one.announces else "again "
+    since = f" – Edited {again}after it: {one.changed_since}" if one.changed_since else ""
     return f"{name}: {one.text}{then}{since}{_acts_since(one)}"
 
 

@@ -12,7 +12,7 @@ from ...models.summaries import ErrorMet
 from ...models.text import late
 from ...text.specifics.vocabulary import outcome_of
 from .calls import BY_USER, CHECKS, Call, is_check, strings, unquoted
-from .talk import CUT, Mask, ends_of, one_line
+from .quotes import CUT, Mask, ends_of, one_line
 
 MAX_ERROR = 160
 MAX_WHERE = 90
@@ -52,6 +52,8 @@ _SAID_INSIDE = re.compile(
 """What an object in a long error line says in words."""
 _PLACED = re.compile(r"::|\(\d+,\d+\)|:\d+\b|\bline \d+")
 """An error line that says where it is: a run that shows one does not only count its failures."""
+_PART = re.compile(r"\s*(\[[A-Z][A-Z _-]+\] +\S[^\n]*)")
+"""How a hook that checks several things begins what one of them found."""
 _PLACE = re.compile(r"^\W*(?:[\w@.-]+/)*[\w@-]+\.\w{1,5}[:(]\d+.*$", re.MULTILINE)
 """A line that names a place in a file, as checkers do for what they find."""
 _IN_FILE = re.compile(r"^(?:[./]*)([\w@./-]+\.\w{1,6})(?:\(\d+,\d+\)|:\d+)")
@@ -71,6 +73,9 @@ _SHELLS = frozenset(["bash", "sh", "zsh", "fatal", "error"])
 _SPEAKS = re.compile(r"(?:\S*/)?([\w.-]+): .*")
 """A line in which a program says something: it begins with its name."""
 _NUMBERS = re.compile(r"\d+")
+_SEEKS = re.compile(r"""\|\s{0,3}(?:e?grep|rg)(?:\s+-(?!\w*v)[\w-]+(?:[ =]\d+)?)*\s+("[^"]*"|'[^']*'|[^\s|'"-]\S*)""")
+"""A search in the output of a command; one for what is not to be shown is none."""
+_NO_WORD = re.compile(r"[^\w./-]+")
 _STATEFUL = late(r"git (?!log|show|diff|status|checkout|blame)\w+$|npm run |(?:npm|pnpm|yarn|bun|cargo|mix|make) \w+$")
 """Programs that work on the whole folder: what they are given does not say what went wrong."""
 MADE_COMMIT = re.compile(r"^\[\S+ (?:\(root-commit\) )?[0-9a-f]{7,40}\] ", re.MULTILINE)
@@ -172,6 +177,8 @@ def error_line(text: str) -> str:
     lines = [line for line in lines if len(line) <= MAX_LINE] or lines
     loud = next((line for line in lines if _LOUD.search(line) and not _CALM.search(line)), None)
     plain = next((line for line in lines if not _EXIT_LINE.match(line) and "(no output)" not in line), None)
+    if loud is not None and loud.rstrip().endswith(":") and (part := _PART.match(text, text.find(loud) + len(loud))):
+        return one_line(part[1], MAX_ERROR)  # a hook of several parts: the first that failed
     if loud is not None and loud.rstrip().endswith(":") and (found := _PLACE.search(text)):
         return one_line(found[0], MAX_ERROR)  # a heading: what stands below it says more
     return one_line(loud or plain or (lines[0] if lines else ""), MAX_ERROR)
@@ -190,6 +197,20 @@ def viewless(call: Call) -> str:
     """Where a call looked or what it ran, without the pipes through which its output was viewed; else its tool."""
     target = call.action.target[:MAX_LOOKED_AT]
     return (_VIEWED.sub("", target).rstrip() if call.action.verb == "run" else target) or call.tool
+
+
+def sought_words(command: str) -> list[str]:
+    """Words that a command line picks out of its output by a search, which shows nothing else of it; none: it does
+    not."""
+    found = _SEEKS.search(command[:MAX_LOOKED_AT])
+    return [word.casefold() for word in _NO_WORD.split(found[1]) if len(word) > 2] if found else []
+
+
+def hides(call: Call, line: str) -> bool:
+    """Whether a run would not show a line where it still stood in its output, since it searches that for other words;
+    one that counts what passed and failed tells of all."""
+    words = sought_words(call.action.target)
+    return bool(words) and not any(word in line.casefold() for word in words) and outcome_of(call.text).failed is None
 
 
 def checked_by_hook(call: Call) -> bool:
@@ -289,7 +310,7 @@ def _same_program(call: Call, line: str, later: Sequence[Call]) -> str:
             continue
         others = programs(other.action.target)
         fails = other.failed or outcome_of(other.text).failed or line.removesuffix(CUT) in other.text
-        unseen = _VIEWED.search(other.action.target) is not None and shows_error(other)
+        unseen = (_VIEWED.search(other.action.target) is not None and shows_error(other)) or hides(other, line)
         if checked and not fails and not unseen and _is_whole_check(call, other, others):
             passed += 1
         if name not in others:
@@ -313,7 +334,11 @@ def _run_by_another(call: Call, line: str, calls: Sequence[Call], number: int) -
     runners = {_subject(one) for one in calls if one is not call and one.action.verb == "run" and command in one.text}
     for other in calls[number + 1 :]:
         fails = other.failed or is_stopped(other) or outcome_of(other.text).failed or shows_error(other)
-        if _subject(other) in runners and other.answered and not (fails or _are_apart(call, other)):
+        if (
+            _subject(other) in runners
+            and other.answered
+            and not (fails or _are_apart(call, other) or hides(other, line))
+        ):
             return ELSEWHERE_RUN
     return ""
 
@@ -366,7 +391,7 @@ def _checked_since(line: str, later: Sequence[Call]) -> str:
             changed = changed or (not other.failed and (target == path or target.endswith(f"/{path}")))
         elif changed and other.action.verb == "run" and is_check(target) and not is_stopped(other):
             cut = _VIEWED.search(target) is not None and shows_error(other)
-            if begins not in other.text and not cut:
+            if begins not in other.text and not cut and not hides(other, line):
                 return CHECKED
     return ""
 
@@ -420,6 +445,8 @@ def _resolution(call: Call, line: str, later: Sequence[tuple[int, Call]]) -> tup
     for at, other in later:
         if rejected and other.args != call.args:
             continue  # another edit is not the one that was rejected
+        if call.action.verb == "run" and hides(other, line):
+            continue
         if other.failed or (call.action.verb == "run" and outcome_of(other.text).failed):
             told = call.action.verb == "other" or (
                 call.action.verb == "run" and _PLACED.search(error_line(other.text)) is not None

@@ -11,12 +11,15 @@ from ...models.summaries import AnchoredSummary, ChangedFile, ErrorMet, Point, S
 from .errors_met import RESOLUTIONS
 from .merge import absorb, steps_total
 from .orders import forbids, settled
+from .plans import REMAINS
+from .quotes import one_line
 from .sections import PARTS, to_markdown
-from .talk import REMAINS, one_line
 
 MAX_POINT = 320
 """Characters of a line of the checkpoint; what was asked and what comes next stand whole, since cut they mislead."""
-MAX_SAID = 160
+MAX_SAID, LONG_SAID = 160, 480
+FEW_POINTS = 8
+"""A summary that has room for no more lines of the checkpoint quotes less of what the agent said last."""
 BUDGET_TOKENS = 1_500
 """o200k tokens of the whole markdown, headings and metadata included."""
 
@@ -137,7 +140,7 @@ def _cut(own: AnchoredSummary, found: AnchoredSummary, keep: _Keep, whole: Ancho
         errors_encountered=errors,
         todos=found.todos[: keep.todos],
         key_artifacts=_newest(found.key_artifacts, keep.artifacts),
-        last_said=one_line(found.last_said, MAX_SAID),
+        last_said=one_line(found.last_said, MAX_SAID if keep.points <= FEW_POINTS else LONG_SAID),
     )
     return _counted(absorb(own, less), whole)
 

@@ -12,32 +12,28 @@ from ...models.items import Item
 from ...models.summaries import AnchoredSummary, ChangedFile, Decision, ErrorMet, Point, PointKind, Ran, Said
 from ...models.text import counted
 from ..absent import NOTHING_OPEN
+from .answers import answers_of, is_spent, only_resumes
 from .calls import BY_USER, Call, calls_of, strings, unquoted
 from .errors_met import EDITS, MADE_COMMIT, errors_met, met_error, pasted_error, programs, was_not_made
-from .facts import call_line, changes_made, is_done_act, made_files, newest_calls, runs_of, since_said, still_standing
+from .facts import runs_of, still_standing
 from .merge import arranged
 from .next_step import BEFORE_IT, LISTED, next_step, started, uncommitted
 from .orders import orders_of, rejected
+from .plans import decisions_of, remains_of
+from .quotes import Mask, one_line, spoken
 from .talk import (
     BEFORE,
-    Mask,
-    answers_of,
-    decisions_of,
     go_ahead_of,
     heard,
     intent_of,
-    is_spent,
     last_said,
     newest_said,
     not_answered,
-    one_line,
-    only_resumes,
     open_questions,
-    remains_of,
     requests_of,
-    spoken,
 )
-from .todos import Todos, is_todo_tool, todos_of, without_old_boxes
+from .todos import Todos, is_todo_tool, ticked, todos_of, without_old_boxes
+from .told import call_line, changes_made, is_done_act, looked_at, made_files, newest_calls, since_said
 from .trail import edits_of, trail
 
 # Where the task stands: the newest request, what was done for it, what failed, is open and comes next: by outcomes.
@@ -57,6 +53,7 @@ MOST_LAST = 3
 MAX_ASKED = 1_200
 """Characters of the newest request."""
 MAX_ANSWER = 160
+MAX_BEFORE = 160
 WENT_ON = 4
 """An error in so many of the newest calls is being worked on; an earlier one was left behind."""
 
@@ -88,9 +85,10 @@ def checkpoint(
     failing = [pair for pair in left.values() if pair[0] >= len(calls) - WENT_ON]
     failed = [pair for pair in left.values() if pair not in failing]
     is_fresh = todos.message >= asked.message
+    boxes = ticked(todos, asked.message)[-MOST_FINISHED:]
     lines: list[tuple[PointKind, Sequence[str]]] = [
         ("asked", [_asked(asked, items, calls, mask)]),
-        ("finished", [*_gone_through(calls[:first], mask), *before[-MOST_COMMITS:], *todos.finished[-MOST_FINISHED:]]),
+        ("finished", [*_gone_through(calls[:first], mask), *before[-MOST_COMMITS:], *boxes]),
         ("done", [*_done(since, [one for _, one in errors], sorted(made), mask)]),
         ("failed", [_error(one, calls[number]) for number, one in failed[-MOST_FAILED:]]),
         ("open", [*_open(failing, calls, items, todos, asked, mask)] or [NOTHING_OPEN]),
@@ -113,9 +111,17 @@ def _asked(asked: Said, items: Sequence[Item], calls: Sequence[Call], mask: Mask
         said = f"message {go_ahead.message}: {go_ahead.text}{about}"
         then = f"message {row}: {one_line(words, MAX_ANSWER)}; before it, {said}" if row > go_ahead.message else said
         return f"{then}; before it, message {asked.message}: {one_line(asked.text, MAX_ASKED)}"
+    about = f" (said to: {asked.about})" if asked.about else ""
     goes_on = go_ahead is not None and row == go_ahead.message and any(call.place[0] >= row for call in calls)
     then = f"; then message {row}: {one_line(words, MAX_ANSWER)}" if row > asked.message and not goes_on else ""
-    return f"message {asked.message}: {one_line(asked.text, MAX_ASKED)}{then}"
+    return f"message {asked.message}: {one_line(asked.text, MAX_ASKED)}{about}{then}{_before(items, mask)}"
+
+
+def _before(items: Sequence[Item], mask: Mask) -> str:
+    """The request before the newest, which a correction or an addition leans on."""
+    earlier = [one for one in requests_of(items, mask)[1:-1] if not one.overturned]
+    told = f"; the request before it, message {earlier[-1].message}: " if earlier else ""
+    return told and told + one_line(earlier[-1].text, MAX_BEFORE)
 
 
 def _open(
@@ -158,6 +164,7 @@ def _done(calls: Sequence[Call], errors: Sequence[ErrorMet], commits: Sequence[s
         more = f" and {len(files) - MOST_FILES} more" if len(files) > MOST_FILES else ""
         yield f"changed {counted(len(files), 'file')}: {', '.join(map(mask, short_names(files[-MOST_FILES:])))}{more}"
     yield from changes_made(calls, mask)
+    yield from looked_at(calls, mask)
     if folders := [one.path for one in changed if one.path.endswith("/")]:
         yield f"put files into {', '.join(map(mask, folders[-MOST_LAST:]))}"
     yield from (f"committed {text}" for text in commits)
@@ -190,15 +197,18 @@ def is_good(one: Ran) -> bool:
 
 def ran(one: Ran) -> str:
     """A run of a check as a person reads it."""
-    shown = "ran, and what was shown of it has no error" if one.viewed else "ran and shows no error"
-    unsaid = shown if one.clean else "ran and names places in files" if one.placed else "ran, with no verdict"
+    view = one.view.replace("`", "'")
+    part = f"ran, and what `{view}` showed of it" if view else "ran and"
+    clean = f"{part} has no error" if view else "ran and shows no error"
+    unsaid = clean if one.clean else f"{part} names places in files" if one.placed else "ran, with no verdict"
     verdict = {True: "failed", False: "went well", None: unsaid}[one.failed]
     command = one.command.replace("`", "'")
     edits = [f"edits of {counted(one.edited_since, 'file')}"] if one.edited_since else []
     edits += [f"{counted(one.shell_since, 'command')} that changed files"] if one.shell_since else []
     since = f"before later {' and '.join(edits)}" if edits else ""
     hook = f"a hook checked again in message {one.hook}" if one.hook else ""
-    at = ", ".join(filter(None, (f"message {one.message}" if one.message else "", hook, since)))
+    stopped = f"started again in message {one.stopped} and stopped by a person" if one.stopped else ""
+    at = ", ".join(filter(None, (f"message {one.message}" if one.message else "", hook, stopped, since)))
     when = f" ({at})" if at else ""
     return f"`{command}` {verdict}{when}" + (f": {one.line}" if one.line else "")
 

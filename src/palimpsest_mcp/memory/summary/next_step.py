@@ -11,55 +11,51 @@ from ...models.summaries import ErrorMet, Said, Todo
 from ...models.text import counted
 from ...text.stem import stem
 from ..absent import NOTHING_OPEN
-from .calls import Call, is_act, is_check, strings
+from .answers import gives_data, is_invited, only_resumes, plan_steps, replies_of
+from .calls import Call, is_act, is_check, newly_defined, strings
 from .errors_met import EDITS, checked_by_hook, finds, found_nothing, is_look, is_stopped, programs, viewless
-from .facts import call_line, is_thought, made_files, named_call, since_said
-from .talk import (
-    Mask,
-    announced,
-    asks,
-    ended_in,
-    ends_of_turns,
-    gives_data,
-    go_ahead_of,
-    has_last_word,
-    heard,
-    is_invited,
-    is_unanswered,
-    newest_said,
-    one_line,
-    only_resumes,
-    open_questions,
-    plan_of,
-    plan_steps,
-    replies_of,
-    requests_of,
-    spoken,
-)
+from .facts import CODE
+from .plans import announced, ends_of_turns, has_last_word, plan_of
+from .quotes import CUT, Mask, asks, one_line, spoken
+from .talk import ended_in, go_ahead_of, heard, is_unanswered, newest_said, open_questions, requests_of
 from .todos import Todos, is_todo_tool
-from .trail import changed_paths, changes_by_shell, trail
+from .told import call_line, files_missed, files_read, is_thought, made_files, named_call, since_said
+from .trail import changed_paths, changes_by_shell, edits_of, shell_acts, trail
 
 MAX_WORDS = 120
 """Characters of an answer, an error or a step that the next step quotes."""
 MAX_CALL = 260
 MAX_SAID = 120
-MAX_STEPS = 400
+MAX_STEPS = 700
+MAX_STEP = 110
+BROUGHT = " (an edit since brought it in)"
+MOST_CODES = 8
+PLAN = "its plan in message "
+"""Begins a plan of whose steps none is known to be left."""
 MOST_NAMES = 4
 """Files that one line names."""
+_NAMED_FILE = re.compile(r"(?<![\w.-])[\w-]+(?:\.[\w-]+){0,2}\.[a-z]{1,6}\b(?!\()")
+_ALL = re.compile(r"\b(?:all|these|those|both|each|every|them|alle|diese|beide)\b", re.IGNORECASE)
 _UNSAVED = re.compile(r"^(?:Changes not staged for commit|Changes to be committed|Untracked files):", re.MULTILINE)
 _COMMIT = re.compile(r"^git commit$")
 _NOTHING = re.compile(r"\bnothing (?:added )?to commit\b|\bno changes added to commit\b")
+_CLEAN = re.compile(r"\bnothing to commit, working tree clean\b")
 _PROSE = re.compile(r"\.(?:md|txt|rst)$", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]{3,}")
 _JOINS = frozenset(("and", "the", "for", "with"))
 _PART_SHARE = 1 / 3
 _DONE_SHARE = 2 / 3
 """Of a todo's words, so many stand in a call that did it."""
+USUAL = 3
+"""A check that ran so often is run again after edits…"""
+RECENT = 40
+"""… where it ran among so many of the newest calls."""
 EDITED = " edited "
 """Stands in the line that names files which are not committed."""
 STARTED = "started and not closed: "
 """Begins the line that names a task of a tracker that is being worked on."""
-_FILE = re.compile(r"(?<![\w./-])[\w-]+\.[a-z]{1,5}\b(?!\()")
+_IDENTIFIER = re.compile(r"`#?([A-Za-z_$][\w$]{2,})(?:\(\))?`")
+_FILE = re.compile(r"(?<![\w./-])(?!(?:e\.g|i\.e|z\.b|u\.s)\b)[\w-]+\.[a-z]{1,5}\b(?!\()")
 _STARTS = re.compile(r"\b(?:in[_-]progress|--claim|start(?:ed)?)\b")
 _CLOSES = re.compile(r" (?:close|done|resolve)$")
 _TRACKERS = re.compile(r"^(?:bd|br|beads|linear|jira|gh issue) (?:update|start|claim|edit|move)$")
@@ -106,11 +102,14 @@ def next_step(
         return f"do what the agent announced last, in message {ends_of_turns(items)[-1]}: {words}"
     if has_last_word(items):
         waits = f"the agent had the last word, in message {ends_of_turns(items)[-1]}"
-        return f"{todo}, unless the user says otherwise: {waits}" if todo else f"wait for the user: {waits}"
+        if todo:
+            return f"{todo}, unless the user says otherwise: {waits}"
+        still = f"not seen resolved: {one_line(errors[-1][1].error, MAX_WORDS)}; " if errors else "nothing seen open; "
+        return f"{still}wait for the user: {waits}"
     own = [call for call in calls if not (call.agent or is_todo_tool(call.tool) or is_thought(call))]
     if own and not own[-1].answered:
         return "; then ".join(filter(None, (f"see what came of {named_call(own[-1], mask)}", todo)))
-    return "; then ".join(_work(items, calls, own, errors, failing, todos, todo, mask)) or NOTHING_OPEN
+    return "; then ".join(filter(None, _work(items, calls, own, errors, failing, todos, todo, mask))) or NOTHING_OPEN
 
 
 def _work(
@@ -133,6 +132,7 @@ def _work(
     said = said if said is not None and said.message > heard_last else None
     hard = [(number, one) for number, one in failing if not is_look(calls[number])]
     goal = _goal(items, calls, asked, mask)
+    plan = _of_plan(items, own, mask)
     if last is not None and last.failed and is_look(last) and not found_nothing(last):
         yield f"go on with {goal} another way: {named_call(last, mask)} failed"
         return
@@ -152,9 +152,11 @@ def _work(
                 if changed
                 else f"settle what failed last, {failed}"
             )
+            yield plan
         return
     if last is not None and _is_check(last) and finds(last):
         yield f"mend what the last check shows: {call_line(last, mask)}"
+        yield plan
     elif todo and todos is not None:
         if said is None or said.message <= todos.message or not said.announces:
             yield todo
@@ -167,44 +169,119 @@ def _work(
         ticked = f"of {counted(todos.total, 'todo')} none is open (message {todos.message})"
         yield f"report to the user on {goal}: {ticked}"
     else:
-        yield _go_on(goal, said, since, mask) + _of_plan(items, own, said, mask)
+        is_plan = _is_plan(items, said) and plan.startswith(PLAN)
+        whole = is_plan and said is not None and not (_words_of(said).endswith(CUT) or BROUGHT in plan)
+        words = _go_on(goal, said, since, mask, is_plan=is_plan and not whole)
+        left = _left_of_codes(items, since, asked), _all_read(items, since, asked)
+        now = plan if plan.startswith(PLAN) and not whole else ""
+        yield "; ".join(filter(None, (words, now, *left)))
+        yield from _settle(own, errors, calls, since, mask)
+        yield "" if plan.startswith(PLAN) else plan
+        return
     yield from _settle(own, errors, calls, since, mask)
 
 
-def _go_on(goal: str, said: Said | None, since: Sequence[Call], mask: Mask) -> str:
+def _left_of_codes(items: Sequence[Item], since: Sequence[Call], asked: int) -> str:
+    """For which of the things that a request names by their codes, or of those that the agent listed before a request
+    for all of them, something was done since, and for which not. Empty: nothing was, or all is."""
+    text = next((text for item, text in spoken(items, "user") if item.position[0] + 1 == asked), "")
+    row, codes = asked, list(dict.fromkeys(CODE.findall(text)))
+    before = [(item, words) for item, words in spoken(items, "assistant") if item.position[0] + 1 < asked][-1:]
+    if len(codes) < 2 and before and not codes and _ALL.search(text):
+        row, codes = before[0][0].position[0] + 1, list(dict.fromkeys(CODE.findall(before[0][1])))
+    acts = [(call, set(strings(call.args))) for call in since if is_act(call) and call.answered]
+    done = [code for code in codes if any(code in given and not call.failed for call, given in acts)]
+    failed = [code for code in codes if code not in done and any(code in given for _, given in acts)]
+    left = [code for code in codes if code not in done and code not in failed]
+    if len(codes) < 2 or not (left or failed):
+        return ""
+    if not (done or failed):
+        listed = (
+            f"{', '.join(left[:MOST_CODES])}{f' and {len(left) - MOST_CODES} more' if len(left) > MOST_CODES else ''}"
+        )
+        return f"no call that changes something was seen since for any of the codes in message {row}: {listed}"
+    tools = ", ".join(dict.fromkeys(call.tool for call, _ in acts))
+    told = [f"of the codes in message {row} {tools} went through for {', '.join(done) or 'none'}"]
+    told += [f"failed for {', '.join(failed)}"] if failed else []
+    told += [f"was not called for {', '.join(left)}"] if left else []
+    return ", ".join(told)
+
+
+def _all_read(items: Sequence[Item], since: Sequence[Call], asked: int) -> str:
+    """That every file which a request names was read or not found, where nothing was changed for it; else empty."""
+    text = next((text for item, text in spoken(items, "user") if item.position[0] + 1 == asked), "")
+    named = set(_NAMED_FILE.findall(text))
+    read, missed = set(files_read(since)), set(files_missed(since))
+    if len(named) < 2 or not named & read or named - read - missed or trail(since).files:
+        return ""
+    none = f", {counted(len(named & missed - read), 'file')} not found" if named & missed - read else ""
+    return f"of the files that message {asked} names {len(named & read)} were read{none}: report, or look further"
+
+
+def _words_of(said: Said) -> str:
+    return said.announces or one_line(said.text, MAX_SAID)
+
+
+def _is_plan(items: Sequence[Item], said: Said | None) -> bool:
+    """Whether the agent's newest words are the plan that it works by."""
+    plan = plan_of(items)
+    of_plan = plan and (plan[0].position[0] + 1, plan[0].kind == "thinking")
+    return said is not None and (said.message, said.is_thought) == of_plan
+
+
+def _go_on(goal: str, said: Said | None, since: Sequence[Call], mask: Mask, *, is_plan: bool = False) -> str:
     """The request that is worked on, with the agent's newest words, which calls may have done since, and the newest
-    call with what came of it."""
+    call with what came of it.
+
+    Args:
+        is_plan: those words are a plan, whose steps are told beside it.
+    """
     words = f"go on with {goal}"
     if said is not None:
         verb = "thought" if said.is_thought else "said"
         after = since_said(said.message, since)
-        quoted = (said.announces or one_line(said.text, MAX_SAID)).rstrip(": ")
+        quoted = "its plan" if is_plan else _words_of(said).rstrip(": ")
         words += f"; the agent {verb} last, in message {said.message}{f', {after}' if after else ''}: {quoted}"
     if since:
         words += f"; the newest call: {one_line(call_line(since[-1], mask), MAX_CALL)}"
     return words
 
 
-def _of_plan(items: Sequence[Item], own: Sequence[Call], said: Said | None, mask: Mask) -> str:
+def _of_plan(items: Sequence[Item], own: Sequence[Call], mask: Mask) -> str:
     """The plan that the agent works by: of its steps those that name files of which one was not changed since; else the
-    whole of it, since which of its steps are done no words tell. Empty where a check went well after the last edit."""
+    whole of it, with the steps of which an edit brought in all that they name: which are done no words tell. Empty
+    where a check went well after the last edit and no step names other files, and where a commit was tried since."""
     plan = plan_of(items)
-    if plan is None or _is_checked(own):
+    if plan is None:
         return ""
     row, steps = plan[0].position[0] + 1, [step.replace("**", "").rstrip(": ") for step in plan_steps(plan[1])]
     since = [call for call in own if call.place >= plan[0].position and call.answered and not call.failed]
     changed = {posixpath.basename(one.path) for one in trail(since).files}
     named = [(step, set(_FILE.findall(step))) for step in steps]
-    if left := [step for step, files in named if files - changed]:
-        return f"; steps of its plan in message {row} that name files not changed since: {_listed(left, mask)}"
-    is_said = said is not None and said.message == row and said.is_thought == (plan[0].kind == "thinking")
-    if is_said or all(files for _, files in named):
+    left = [step for step, files in named if files - changed]
+    begun = any(files and files <= changed for _, files in named)
+    if left and (begun or not _is_checked(own)):
+        return f"steps of its plan in message {row} that name files not changed since: {_listed(left, mask)}"
+    tried = any(_is_commit(call) for call in own if call.place >= plan[0].position)
+    if tried or _is_checked(own) or all(files for _, files in named):
         return ""
-    return f"; its plan in message {row}, of which some may be done: {_listed(steps, mask)}"
+    brought = {name for call in since for old, new in edits_of(call.args) for name in newly_defined(old, new)}
+    told = [f"{step}{BROUGHT}" if _is_within(step, brought) else step for step in steps]
+    return f"{PLAN}{row}, of which some may be done: {_listed(told, mask)}"
+
+
+def _is_within(step: str, names: set[str]) -> bool:
+    """Whether a step names something in code, and all of it is among some names."""
+    named = set(_IDENTIFIER.findall(step))
+    return bool(named) and named <= names
+
+
+def _is_commit(call: Call) -> bool:
+    return call.action.verb == "run" and any(map(_COMMIT.match, programs(call.action.target)))
 
 
 def _listed(steps: Sequence[str], mask: Mask) -> str:
-    return one_line(mask("; ".join(steps)), MAX_STEPS)
+    return one_line(mask("; ".join(one_line(step, MAX_STEP) for step in steps)), MAX_STEPS)
 
 
 def _is_checked(own: Sequence[Call]) -> bool:
@@ -248,8 +325,12 @@ def _settle(
     edits = [place for place, call in enumerate(own) if _is_edit(call) and call in since and not _is_prose(call)]
     if checks and edits and edits[-1] > max((*checks, *hooks)):
         last = own[checks[-1]]
-        shown = one_line(mask(viewless(last)), MAX_WORDS).replace("`", "'")
-        yield f"run `{shown}` again, which ran last in message {last.place[0] + 1}: files were changed since"
+        stopped = [call for call in own[checks[-1] :] if is_check(call.action.target) and is_stopped(call)]
+        cut = f", was started again in message {stopped[-1].place[0] + 1} and stopped by a person" if stopped else ""
+        ran = f"run `{_shown(last, mask)}` again, which ran last in message {last.place[0] + 1}{cut}"
+        yield f"{ran}: files were changed since"
+    if usual := _usual(own, checks, edits, mask):
+        yield usual
     refused = [calls[number] for number, _ in errors if any(map(_COMMIT.match, programs(calls[number].action.target)))]
     if refused:
         yield f"commit, which failed in message {refused[-1].place[0] + 1}"
@@ -257,6 +338,27 @@ def _settle(
         yield "commit the changed files"
     elif _is_checked(own) and (files := uncommitted(calls, mask)) and COMMITTED in files:
         yield f"commit, if that is wished: {files}"
+
+
+def _shown(call: Call, mask: Mask) -> str:
+    return one_line(mask(viewless(call)), MAX_WORDS).replace("`", "'")
+
+
+def _usual(own: Sequence[Call], checks: Sequence[int], edits: Sequence[int], mask: Mask) -> str:
+    """Another check than the newest, which the session ran again and again, and not since the last edit."""
+    ran: dict[str, list[int]] = {}
+    for place in checks if edits else ():
+        ran.setdefault(_shown(own[place], mask), []).append(place)
+    newest = _shown(own[checks[-1]], mask) if checks else ""
+    usual = [
+        (places[-1], shown)
+        for shown, places in ran.items()
+        if shown != newest and len(places) >= USUAL and edits[-1] > places[-1] > len(own) - RECENT
+    ]
+    if not usual:
+        return ""
+    place, shown = max(usual)
+    return f"run `{shown}`, as before, which ran last in message {own[place].place[0] + 1}: files were changed since"
 
 
 def _is_check(call: Call) -> bool:
@@ -333,7 +435,8 @@ def _stems(text: str) -> frozenset[str]:
 
 
 def uncommitted(calls: Sequence[Call], mask: Mask) -> str:
-    """Which files editing tools changed since the last commit that went through; empty where the session made none."""
+    """Which files editing tools changed since the last commit that went through, or since a look that showed all to be
+    committed, and what commands did to files since; empty where the session made none."""
     tried = [
         place
         for place, call in enumerate(calls)
@@ -348,13 +451,28 @@ def uncommitted(calls: Sequence[Call], mask: Mask) -> str:
     if not (tried or seen):
         return ""
     after = commits[-1] + 1 if commits else 0
+    clean = [place for place, call in enumerate(calls) if place >= after and commits and _shows_clean_tree(call)]
+    after = clean[-1] + 1 if clean else after
     paths = changed_paths(calls[after:])
-    if not paths:
+    acts = [mask(words) for call in calls[after:] if not call.agent and (words := shell_acts(call))]
+    if not (paths or acts):
         return ""
     names = [mask(posixpath.basename(path)) for path in paths[-MOST_NAMES:]]
     more = f" and {len(paths) - MOST_NAMES} more" if len(paths) > MOST_NAMES else ""
-    when = f"{COMMITTED} (message {calls[commits[-1]].place[0] + 1})" if commits else "and no commit went through"
-    return f"{counted(len(paths), 'file')}{EDITED}{when}: {', '.join(names)}{more}"
+    seen_clean = f"; `git status` showed a clean tree in message {calls[clean[-1]].place[0] + 1}" if clean else ""
+    when = (
+        f"{COMMITTED} (message {calls[commits[-1]].place[0] + 1}{seen_clean})"
+        if commits
+        else "and no commit went through"
+    )
+    count = counted(len(paths), "file") if paths else "no file"
+    told = [f"{count}{EDITED}{when}" + (f": {', '.join(names)}{more}" if names else "")]
+    told += [f"by commands: {one_line('; '.join(acts[-MOST_NAMES:]), MAX_CALL)}"] if acts else []
+    return "; ".join(told)
+
+
+def _shows_clean_tree(call: Call) -> bool:
+    return "git status" in call.action.target and _CLEAN.search(call.text) is not None
 
 
 def started(calls: Sequence[Call], mask: Mask) -> str:

@@ -19,8 +19,9 @@ from ...models.summaries import Decision, StandingOrder
 from ...models.text import late
 from ...text.languages import word_lists
 from ...text.stem import stem
+from .answers import answers_to_questions, wants_data
 from .merge import fold_text
-from .talk import Mask, answers_to_questions, ends_of, is_said, one_line, spoken, wants_data
+from .quotes import Mask, ends_of, is_said, one_line, spoken
 
 MAX_ORDER = 400
 """Characters; a longer sentence is pasted, or says several things. Never cut: an exception may stand at its end."""

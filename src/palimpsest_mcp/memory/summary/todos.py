@@ -7,11 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from ...models.summaries import Said, Todo
+from ...models.text import counted
 from .calls import Call
-from .talk import Mask, one_line
+from .quotes import Mask, one_line
 from .trail import edits_of
 
 MAX_TODO = 160
+FEW_TICKED = 3
 MOST_BOXES = 12
 """Open boxes of plan files that are told one by one."""
 _BOX = re.compile(r"^[ \t]*(?:[-*+]|\d+[.)]) \[([ xX~/-])\] +(\S.*)$", re.MULTILINE)
@@ -44,6 +46,17 @@ class Todos(NamedTuple):
     """How many boxes of plan files are done."""
     calls: int = 0
     """How many calls were made up to the one that changed a list last; 0: none did."""
+
+
+def ticked(todos: Todos, asked: int) -> tuple[str, ...]:
+    """What is done; of a longer list that was changed last before the newest request only how much: it leads nowhere.
+
+    Args:
+        asked: message of the newest request.
+    """
+    if todos.message >= asked or len(todos.finished) <= FEW_TICKED:
+        return todos.finished
+    return (f"{counted(len(todos.finished), 'todo')} of lists, changed last in message {todos.message}",)
 
 
 def todos_of(calls: Sequence[Call], mask: Mask) -> Todos:

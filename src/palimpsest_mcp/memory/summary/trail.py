@@ -11,7 +11,7 @@ import msgspec
 from ...models.summaries import ChangedFile, Step, Verb
 from .calls import Call, is_check, is_patch, newly_defined, patch_effects, strings
 from .merge import joined_path, tidy
-from .shell import file_effects
+from .shell import commands, file_effects
 
 _OLD = ("old_string", "oldString", "oldText", "old_str", "old_text", "old", "search")
 _NEW = ("new_string", "newString", "newText", "new_str", "new_text", "new", "replace", "insert_text")
@@ -28,6 +28,10 @@ MAX_NAMES = 12
 
 
 _SHELL_VERBS = frozenset(("edited", "moved", "copied", "deleted", "reverted"))
+_UNKEPT = ("/tmp/", "/dev/")
+_HUSHED = re.compile(r"2> ?/dev/null|\|\| ?true\b")
+MOST_PATHS = 8
+"""Paths that one line of what a command did names."""
 _COMMITS = re.compile(r"\bgit (?:-\S+ \S+ )*commit\b")
 
 
@@ -136,9 +140,39 @@ def changes_by_shell(call: Call) -> bool:
         return False
     found, unnamed = _changes(call)
     return unnamed > 0 or any(
-        change.verb in _SHELL_VERBS and not joined_path(change.folder, change.path).startswith(("/tmp/", "/dev/"))
+        change.verb in _SHELL_VERBS and not joined_path(change.folder, change.path).startswith(_UNKEPT)
         for change in found
     )
+
+
+def shell_acts(call: Call) -> str:
+    """What a command line that went through did to files and folders by its words: `deleted main.ts, cli.ts; moved
+    a.ts to b.ts`. Empty: nothing, as of a check or where only a variable names the files."""
+    if call.action.verb != "run" or not call.answered or call.failed or is_check(call.action.target):
+        return ""
+    found: dict[str, list[str]] = {}
+    for command in commands(_command(call)):
+        words = [word.text for word in command.words if not word.text.startswith("-")]
+        if words[:1] == ["mkdir"]:
+            found.setdefault("made folder", []).extend(map(_shown_path, words[1:]))
+    for change in _changes(call)[0]:
+        if not joined_path(change.folder, change.path).startswith(_UNKEPT):
+            other = (
+                f" {'from' if change.verb == 'copied' else 'to'} {_shown_path(change.other)}" if change.other else ""
+            )
+            found.setdefault(change.verb, []).append(_shown_path(change.path) + other)
+    told = "; ".join(f"{verb} {_listed(paths)}" for verb, paths in found.items() if paths)
+    return f"{told} (errors of it were not shown)" if told and _HUSHED.search(_command(call)) else told
+
+
+def _shown_path(path: str) -> str:
+    """A path as the command wrote it; of a whole one the name."""
+    return tidy(path.rstrip("/").rpartition("/")[2] if path.startswith(("/", "~")) else path)
+
+
+def _listed(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - MOST_PATHS} more" if len(paths) > MOST_PATHS else ""
+    return ", ".join(paths[:MOST_PATHS]) + more
 
 
 def changed_paths(calls: Sequence[Call]) -> list[str]:

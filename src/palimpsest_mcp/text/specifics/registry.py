@@ -227,7 +227,7 @@ Found = tuple[int, int, str]
 
 
 class DefaultRegistry:
-    """Built-in classes and the user's own; implements `ports.text.Registry`.
+    """Built-in classes and the user's own; implements `ports.seams.Registry`.
 
     What it finds in a text is what it finds in each of its lines (D2): no span crosses a newline, and none depends on
     another line. Time and memory are linear in the text. Safe to share between threads.
