@@ -33,7 +33,7 @@ pytestmark = pytest.mark.crash
 
 REDACTOR = open_redactor(b"k" * 32)
 PATTERN = "use the api"
-STRIDE = 15 if PROFILE == "ci" else 1
+STRIDE = 6 if PROFILE == "ci" else 1
 """Crash points from one to the next."""
 
 RECORDER = """

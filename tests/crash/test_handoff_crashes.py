@@ -26,7 +26,7 @@ from .conftest import LONG, SEED, Tell
 pytestmark = pytest.mark.crash
 
 NOW = datetime(2026, 11, 22, 9, 30, tzinfo=UTC)
-STRIDE = 15 if PROFILE == "ci" else 1
+STRIDE = 6 if PROFILE == "ci" else 1
 """Crash points from one to the next."""
 WRITTEN = (("old", 40), ("older", 100), ("a", 3), ("a", 2), ("a", 45))
 """One to archive, one to delete, three of one task to merge."""

@@ -205,7 +205,7 @@ def test_nothing_acknowledged_is_lost_at_any_crash_point(tell: Tell) -> None:
             check_disk(left, promises, random)
         return count + 1
 
-    visits, disks = explored(len(points), visit, least=len(points) // (5 if PROFILE == "ci" else 1))
+    visits, disks = explored(len(points), visit, least=len(points) // (2 if PROFILE == "ci" else 1))
     tell("power cuts", disks_looked_at=disks, crashes=visits, crash_points=len(points))
 
 
@@ -238,6 +238,6 @@ def test_nothing_acknowledged_is_lost_when_any_single_call_fails(tell: Tell) -> 
             check_disk(left, promises, random)
         return len(lefts)
 
-    least = (len(short) + len(calls)) // (15 if PROFILE == "ci" else 1)
+    least = (len(short) + len(calls)) // (6 if PROFILE == "ci" else 1)
     visits, disks = explored(len(cases), visit, least=least)
     tell("power cuts after a failing call", disks_looked_at=disks, failures=visits, calls=len(calls))
