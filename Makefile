@@ -16,6 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 BIN := $(VENV)/bin
 UV = $(BIN)/uv pip install --quiet --python $(BIN)/python
 DEV := $(VENV)/.installed-dev
+# FEW_CLIENTS=1 installs Claude Code, Pi, the conformance suite and what drives Chromium alone, as .ci/run does.
 INSPECTOR := .build/inspector
 CLAUDE_CODE := .build/claude-code
 HOSTS := .build/hosts
