@@ -56,6 +56,7 @@ def test_a_failed_operation_says_its_code(tmp_path: Path) -> None:
     assert quiet.stderr == ""
 
 
+@pytest.mark.long
 def test_a_bundle_has_states_and_counts_and_nothing_private(tmp_path: Path) -> None:
     home, out = tmp_path / "zebra-home", tmp_path / "bundle.json"
     run(home, "compact", str(session_file(tmp_path)), "--force", "--session", "zebra-quagga")

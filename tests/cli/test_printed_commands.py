@@ -135,6 +135,7 @@ def hour(tmp_path: Path) -> list[tuple[str, ...]]:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("by_option", first_of([True, False]), ids=["store by --home", "store by variable"])
 def test_every_printed_command_runs_as_typed(
     use: Use, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_option: bool

@@ -66,7 +66,7 @@ def second(steps: int) -> Rows:
 LISTS = {"pi": pi, "opencode": opencode, "opencode 2": second}
 
 
-@pytest.fixture(params=first_of(LISTS, kept=2))
+@pytest.fixture(params=first_of(LISTS))
 async def host(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[tuple[Palimpsest, str]]:
     async with Palimpsest.open(tmp_path, attached=request.param.split(" ")[0]) as opened:
         yield opened, request.param
