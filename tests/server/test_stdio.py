@@ -381,6 +381,7 @@ def test_listing_tools_opens_no_store(tmp_path: Path) -> None:
     assert not (tmp_path / "home").exists()
 
 
+@pytest.mark.long
 def test_the_model_library_is_not_imported_and_the_first_answer_is_quick(tmp_path: Path) -> None:
     """0.7 s is the aim on a quiet machine (benchmarks measure it); here it only must not be seconds."""
     code = (
