@@ -32,6 +32,7 @@ def growth(repeats: int) -> str:
             own = [sys.executable, Path(__file__), home, str(size), str(repeats)]
             run_process([*own, "fill"])
             found: dict[str, float] = json.loads(run_process([*own, "use"]).output)
+            found |= json.loads(run_process([*own, "page"]).output)
         for name, cost in found.items():
             costs.setdefault(name, []).append(cost)
         rows.append([f"{size:,}", *(f"{cost:.4g}" for cost in found.values())])
@@ -119,18 +120,29 @@ async def _use(home: Path, size: int, repeats: int) -> dict[str, float]:
         opening = await least(check, 1)
         await record()  # the first one loads the vocabulary
         costs = {"first check": opening, "check": await least(check), "record one": await least(record, 4 * repeats)}
-        costs["show"] = await least(lambda: palimpsest.show_context("s1"), 1)
-        costs["show again"] = await least(lambda: palimpsest.show_context("s1"))
-        costs["a page of it"] = await least(lambda: palimpsest.show_context("s1", rows=slice(0, PAGE)))
+        costs["show a page"] = await least(lambda: palimpsest.show_context("s1", rows=slice(0, PAGE)), 1)
+        costs["a page again"] = await least(lambda: palimpsest.show_context("s1", rows=slice(0, PAGE)))
+        costs["show all rows"] = await least(lambda: palimpsest.show_context("s1"))
         costs["list"] = await least(lambda: palimpsest.list_offloaded("s1"))
     costs["peak MB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return costs
+
+
+async def _page(home: Path) -> dict[str, float]:
+    """What a process takes that only shows a page."""
+    from palimpsest_mcp import Palimpsest
+
+    async with Palimpsest.open(home) as palimpsest:
+        await palimpsest.show_context("s1", rows=slice(0, PAGE))
+    return {"peak MB of a page alone": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
 
 
 if __name__ == "__main__":
     store, count, often, what = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
     if what == "fill":
         asyncio.run(_fill(store, count))
+    elif what == "page":
+        print(json.dumps(asyncio.run(_page(store))))
     else:
         os.environ.setdefault("PALIMPSEST_AUTO", "off")
         print(json.dumps(asyncio.run(_use(store, count, often))))

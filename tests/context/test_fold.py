@@ -243,6 +243,38 @@ def test_a_fold_that_begins_at_a_checkpoint_says_what_one_of_all_events_says(
     assert opened.is_whole
 
 
+@given(histories(), st.integers(0, 14), st.integers(0, 14), st.integers(0, 14))
+def test_a_fold_whose_events_were_read_apart_sums_what_one_of_all_events_sums(
+    history: list[Event], at: int, more: int, others: int
+) -> None:
+    """Its own sums go on where just the same events were read; where others came meanwhile all is counted anew."""
+    events = numbered(history)
+    written = Fold(events[:at]).sums()
+    assume(written is not None)
+    assert written is not None
+    kept = Kept(events[:at])
+    opened = OpenedFold(written, kept)
+    opened.add(events[at : at + more])
+    kept.events = events[: at + more + others]
+    opened.load(opened.read())
+    opened.add(kept.events)  # news for a fold that had to read everything before these came
+    whole = Fold(kept.events)
+    assert opened.is_whole
+    assert sums_without_rows(view(opened, result_overhead=14)) == sums_without_rows(view(whole, result_overhead=14))
+    assert summary(opened) == summary(whole)
+
+
+def test_what_others_wrote_while_a_fold_was_read_apart_is_in_its_sums() -> None:
+    events: list[Event] = [seen(n, item(f"i{n}", "text", n)) for n in range(1, 5)]
+    written = Fold(events[:2]).sums()
+    assert written is not None
+    kept = Kept(events[:2])
+    opened = OpenedFold(written, kept)
+    kept.events = events
+    opened.load(opened.read())
+    assert (view(opened).count, view(opened).last_row) == (4, 4)
+
+
 def sums_without_rows(shown: View) -> dict[str, object]:
     """All but what a view asks its items for."""
     names = ("count", "tokens", "whole_tokens", "tool_calls", "last_row", "assistant_messages", "unapplied", "asked")

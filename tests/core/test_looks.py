@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.core.palimpsest_archive import quotes
 from palimpsest_mcp.errors import ItemUnknown
+from palimpsest_mcp.models.views import ItemView
 
 pytestmark = pytest.mark.anyio
 
@@ -38,6 +41,21 @@ async def test_some_items_of_a_context_are_shown_as_they_are_among_all(p: Palimp
         some = await p.show_context("s", rows=rows)
         assert some.items == whole.items[rows]
         assert (some.item_count, some.usage, some.by_kind) == (13, whole.usage, whole.by_kind)
+
+
+async def test_rows_of_a_context_are_chosen_before_anything_is_said_of_them(p: Palimpsest) -> None:
+    await p.compact_messages(conversation(6), session_id="s", force=True, target=0.3)
+    whole = await p.show_context("s")
+    offered: list[ItemView] = []
+
+    def largest(rows: Iterable[ItemView]) -> list[ItemView]:
+        offered.extend(rows)
+        return sorted(offered, key=lambda one: -one.tokens)[:3]
+
+    some = await p.show_context("s", rows=largest)
+    assert some.items == tuple(sorted(whole.items, key=lambda one: -one.tokens)[:3])
+    assert offered == [msgspec.structs.replace(one, preview="", evidence="") for one in whole.items]
+    assert (some.item_count, some.usage, some.by_kind) == (13, whole.usage, whole.by_kind)
 
 
 async def test_a_pass_costs_in_the_timeline_what_its_report_said(p: Palimpsest) -> None:

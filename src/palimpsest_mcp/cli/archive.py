@@ -242,7 +242,7 @@ def undo(face: Face, session: str, number: int | None) -> None:
 def pin(face: Face, session: str, item: str, off: bool) -> None:
     """Keep ITEM of SESSION whole in every later pass."""
     pins, unpins = ((), (item,)) if off else ((item,), ())
-    view = face.ask(lambda facade: facade.show_context(session, pin=pins, unpin=unpins), make=False)
+    view = face.ask(lambda facade: facade.show_context(session, pin=pins, unpin=unpins, rows=slice(0)), make=False)
     if not said_as_json(
         face, {"session_id": view.session_id, "handle": view.handle, "item_id": item, "pinned": not off}
     ):

@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from heapq import nlargest
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import click
-import msgspec
 
 from ..context.gates import UNSURE
 from ..errors import FileEmpty, FileMissing
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from ..ports.seams import Redacted
 
 
+Kinds: TypeAlias = "dict[str, dict[str, list[ItemView]]]"
+"""Kind -> tool -> its items."""
 SHOWN = "item, kind, tool, tokens:number, state, why:prose, begins with:prose"
 LARGEST_SHOWN = "item, what, tokens:number, state, begins with:prose"
 STATES: dict[str, Callable[[ItemView], bool]] = {
@@ -93,21 +95,27 @@ def show(
         if not said_as_json(face, {"view": view, "text": text}):
             say(text)
         return
-    found = face.ask(lambda facade: facade.show_context(session), make=False)
-    items = [item for item in found.items if state is None or STATES[state](item)]
     short = top is None and state is None and not every and not verbose
     if short and not face.as_json:
         top = LARGEST
-    if top is not None:
-        items = sorted(items, key=lambda item: -item.tokens)[:top]
-    if said_as_json(face, {**msgspec.to_builtins(found, enc_hook=str), "items": items}):
+    kinds: Kinds = {}
+
+    def chosen(rows: Iterable[ItemView]) -> Sequence[ItemView]:
+        if tree and not face.as_json:
+            kinds.update(by_kind(rows))
+            return leaves(kinds)
+        some = (item for item in rows if state is None or STATES[state](item))
+        return list(some) if top is None else nlargest(top, some, key=_size)
+
+    found = face.ask(lambda facade: facade.show_context(session, rows=chosen), make=False)
+    if said_as_json(face, found):
         return
     with paged(wanted=not no_pager):
         _say_window(found, face, verbose=verbose)
         if tree:
-            say_tree(found)
+            say_tree(kinds, found.items)
         else:
-            _say_items(found, items, face, short=short)
+            _say_items(found, face, short=short)
 
 
 LARGEST = 10
@@ -125,7 +133,8 @@ def _say_window(view: ContextView, face: Face, *, verbose: bool) -> None:
     say_map(view)
 
 
-def _say_items(view: ContextView, items: Sequence[ItemView], face: Face, *, short: bool) -> None:
+def _say_items(view: ContextView, face: Face, *, short: bool) -> None:
+    items = view.items
     states = [item.batch_id or ("kept" if item.state == "live" else item.state) for item in items]
     if short:
         rows = [
@@ -141,9 +150,9 @@ def _say_items(view: ContextView, items: Sequence[ItemView], face: Face, *, shor
         say_table(SHOWN, rows)
     for line in view.citations:
         say(f"citation {line}")
-    of = f"{len(items):,} of " if len(items) < len(view.items) else ""
+    of = f"{len(items):,} of " if len(items) < view.item_count else ""
     every = f"; all: {face.command('show_context', session_id=view.handle)} --all" if of else ""
-    say(f"{of}{counted(len(view.items), 'item')}, {counted(len(view.batches), 'batch')} offloaded{every}")
+    say(f"{of}{counted(view.item_count, 'item')}, {counted(len(view.batches), 'batch')} offloaded{every}")
 
 
 def _why(item: ItemView) -> str:
@@ -236,12 +245,35 @@ def kind_of(item: ItemView) -> str:
     return "message" if item.kind == "original_query" else item.kind
 
 
-def say_tree(view: ContextView) -> None:
-    """Kinds, in them tools, in them the largest three items."""
-    kinds: dict[str, dict[str, list[ItemView]]] = {}
-    for item in view.items:
+def by_kind(items: Iterable[ItemView]) -> Kinds:
+    """What is in the context, by kind and tool."""
+    kinds: Kinds = {}
+    for item in items:
         if item.state != "gone":
             kinds.setdefault(kind_of(item), {}).setdefault(item.tool_name, []).append(item)
+    return kinds
+
+
+def leaves(kinds: Kinds) -> list[ItemView]:
+    """The items that a tree shows."""
+    return [item for tools in kinds.values() for items in tools.values() for item in _leaves(items)]
+
+
+def _leaves(items: Sequence[ItemView]) -> list[ItemView]:
+    return nlargest(LEAVES, items, key=_size)
+
+
+def _size(item: ItemView) -> int:
+    return item.tokens
+
+
+def say_tree(kinds: Kinds, told: Iterable[ItemView]) -> None:
+    """Kinds, in them tools, in them the largest three items.
+
+    Args:
+        told: these items, with what is said of them.
+    """
+    previews = {item.item_id: item.preview for item in told}
     for kind, tools in sorted(
         kinds.items(), key=lambda one: -_sum([item for each in one[1].values() for item in each])
     ):
@@ -252,16 +284,16 @@ def say_tree(view: ContextView) -> None:
             last = at == len(groups) - 1
             if tool:
                 say(f"{'└─' if last else '├─'} {tool}  {_sum(items):,} in {len(items):,}")
-            _say_leaves(items, ("   " if last else "│  ") if tool else "")
+            _say_leaves(items, previews, ("   " if last else "│  ") if tool else "")
 
 
-def _say_leaves(items: Sequence[ItemView], lead: str) -> None:
-    ordered = sorted(items, key=lambda one: -one.tokens)
+def _say_leaves(items: Sequence[ItemView], previews: Mapping[str, str], lead: str) -> None:
+    largest = _leaves(items)
     width = (terminal_width() if on_terminal() else TREE_WIDTH) - len(lead) - len("├─ ")
-    heads = [(f"{item.tokens:>7,}  {item.item_id[:24]}  ", item.preview) for item in ordered[:LEAVES]]
+    heads = [(f"{item.tokens:>7,}  {item.item_id[:24]}  ", previews[item.item_id]) for item in largest]
     lines = [head + cut(preview, max(8, width - len(head))) for head, preview in heads]
-    if rest := ordered[LEAVES:]:
-        lines.append(f"{_sum(rest):>7,}  {len(rest):,} more")
+    if rest := len(items) - len(largest):
+        lines.append(f"{_sum(items) - _sum(largest):>7,}  {rest:,} more")
     for at, line in enumerate(lines):
         say(f"{lead}{'└─' if at == len(lines) - 1 else '├─'} {line}")
 

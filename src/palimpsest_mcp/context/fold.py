@@ -79,6 +79,10 @@ class ReadEvents:
         """Writer -> how many of its events, from the first on."""
         return dict(self._up_to)
 
+    def is_same(self, other: ReadEvents) -> bool:
+        """Whether it took in the same events."""
+        return self._up_to == other._up_to and self._beyond == other._beyond
+
     def apart(self) -> dict[str, Runs]:
         """Writer -> its other events."""
         runs: dict[str, list[tuple[int, int]]] = {}
@@ -210,6 +214,14 @@ class Fold:
                     tallies.setdefault(share.agent, Tally()).add(share)
             self._tallies = tallies
         return self._tallies.setdefault(agent, Tally())
+
+    def knows_as_much(self, read: ReadEvents) -> bool:
+        """Whether just these events are in it."""
+        return self._read.is_same(read)
+
+    def take_tallies(self, tallies: dict[str, Tally] | None) -> None:
+        """Take the sums of a fold of the same events, so that nothing has to be counted anew."""
+        self._tallies = tallies
 
     def sums(self) -> FoldSums | None:
         """What is written down of it; None where only every event can tell: two decisions have one revision."""
@@ -353,6 +365,9 @@ class Fold:
                     state.replace(known, msgspec.structs.replace(known, item=item_without(known.item)))
 
     def _observe(self, event: Event) -> None:
+        if isinstance(event, Seen):  # nearly all are
+            self._see(event)
+            return
         if isinstance(event, UsageSeen):
             self._use(event)
             return
@@ -371,11 +386,7 @@ class Fold:
         self.generation += 1
         if not isinstance(event, Fetched):
             self.derived.clear()
-        if isinstance(event, Seen):
-            if self.purged and is_gone(event.item, self.purged):
-                event = msgspec.structs.replace(event, item=item_without(event.item))
-            self._see(event)
-        elif isinstance(event, Gone):
+        if isinstance(event, Gone):
             before = self._shares(event.item_ids)
             for item_id in event.item_ids:
                 state = self.states.setdefault(item_id, ItemState())
@@ -393,9 +404,14 @@ class Fold:
             self.unshrinkable.setdefault(event.digester, set()).update(event.item_ids)
 
     def _see(self, event: Seen) -> None:
+        self.generation += 1
+        self.derived.clear()
+        if self.purged and is_gone(event.item, self.purged):
+            event = msgspec.structs.replace(event, item=item_without(event.item))
         item = event.item
         before = self._shares([item.id])
-        state = self.states.setdefault(item.id, ItemState())
+        if (state := self.states.get(item.id)) is None:
+            state = self.states[item.id] = ItemState()
         state.see(event)
         state.move(event)
         self._retally(before)

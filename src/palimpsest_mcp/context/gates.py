@@ -53,14 +53,17 @@ class Repeat(NamedTuple):
     """As `Result.lines`: those of the result that the later one does not have; None where nobody compared them."""
 
 
-def repeated(items: Sequence[ContextItem], policy: Policy) -> dict[str, Repeat]:
+def repeated(items: Sequence[ContextItem], policy: Policy, scene: Scene | None = None) -> dict[str, Repeat]:
     """Item id -> which later call says it again.
 
     A read whose lines a later read of the same file shows; a read of a file that was changed since, where a later call
     has all of it; a list of what is to be done in whose place a newer one came, the call with it and its result; and
     any result whose very bytes a later one has.
+
+    Args:
+        scene: of these items, where there is one.
     """
-    scene = Scene(items, policy)
+    scene = scene or Scene(items, policy)
     found: dict[str, Repeat] = {}
     rules = (_shown_again(scene), _newer_elsewhere(scene, _writes(items)), _newer_list(items, scene), _equal(scene))
     for item_id, repeat in chain.from_iterable(rules):
@@ -155,15 +158,20 @@ def _call(one: Result) -> str:
     return one.item.call_id or one.item.id
 
 
-def newest_versions(items: Sequence[ContextItem], policy: Policy) -> tuple[frozenset[str], ...]:
+def newest_versions(
+    items: Sequence[ContextItem], policy: Policy, scene: Scene | None = None
+) -> tuple[frozenset[str], ...]:
     """What holds the files in work, each file's items together: the file last touched comes first, at most
     `keep_files`.
 
     A file's newest version is its newest read, or the call that wrote it whole, with the edits after that.
+
+    Args:
+        scene: of these items, where there is one.
     """
     if policy.keep_files <= 0:
         return ()
-    scene = Scene(items, policy)
+    scene = scene or Scene(items, policy)
     touched: dict[str, int] = {path: rows[-1][0] for path, rows in scene.changes.items()}
     reads = reads_of(scene)
     for path, results in reads.items():

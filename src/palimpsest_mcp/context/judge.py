@@ -15,7 +15,7 @@ from ..models.plans import ContextItem, Gate, Policy, Verdict
 from .arguments import long_strings
 from .gates import Repeat, gates, is_list, newest_versions, repeated
 from .policies import Scorer, scores
-from .scene import CONVERSATION, is_result, kind_under, may_leave, never_leaves
+from .scene import CONVERSATION, Scene, is_result, kind_under, may_leave, never_leaves
 
 Grade: TypeAlias = Literal["protected", "keep", "free"]
 
@@ -95,9 +95,11 @@ def judge(
     loose = force and keep_last is not None
     found = gates_of(items, policy) if known_gates is None else known_gates
     rows = 0 if loose else policy.keep_last_messages
+    scene = Scene(items, policy) if repeats is None and versions is None else None
+    again = repeated(items, policy, scene) if repeats is None else repeats
+    held = frozenset[str]().union(*newest_versions(items, policy, scene)) if versions is None else versions
+    del scene  # of a long session it takes as much as the marks
     marks = survey(items, policy, rows=rows, gates=found, loose=loose, same=same)
-    again = repeated(items, policy) if repeats is None else repeats
-    held = frozenset[str]().union(*newest_versions(items, policy)) if versions is None else versions
     marks = msgspec.structs.replace(marks, repeats=again, versions=held, brief_tokens=brief_tokens)
     known: dict[Ruling, Ruling] = {}  # few are different
     single = [known.setdefault(one := _first_rule(entry, marks, policy, newest), one) for entry in items]

@@ -127,8 +127,11 @@ class OpenedFold(Fold):
             source = self._source
             if source is None:
                 return
+            read_apart = whole is not None  # else an event may be half in: read, and in no sum yet
             whole = Fold(self._everything(source)) if whole is None else whole
             whole.add(self._news)
+            if read_apart and not self.is_wrong and whole.knows_as_much(self._read):
+                whole.take_tallies(self._tallies)
             whole.generation = max(whole.generation, self.generation) + 1
             self._source = None
             vars(self).update(vars(whole))

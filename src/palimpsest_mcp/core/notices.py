@@ -23,7 +23,7 @@ from ..models.items import content_text, names_of
 from ..models.plans import ContextItem, PassOptions, Policy, Verdict
 from ..models.reports import NOT_APPLIED, Part, Usage
 from ..models.text import plain_line
-from ..models.views import ContextView, ItemView, SessionRow
+from ..models.views import Chooser, ContextView, ItemView, SessionRow
 from ..ports.seams import Redactor
 from .dependencies import Dependencies
 from .measure import Measurement, measured, stored_policy
@@ -80,7 +80,7 @@ async def show(
     measurement: Measurement,
     usage: Usage,
     policy: Policy,
-    rows: slice,
+    rows: slice | Chooser,
 ) -> ContextView:
     """Items in order, each with its size, its state and what protects it.
 
@@ -97,7 +97,7 @@ async def show(
         handle=info.handle,
         usage=msgspec.structs.replace(usage, parts=_parts(measurement, judged)),
         item_count=len(items),
-        items=tuple(_item_row(deps, *both) for both in zip(items[rows], judged[rows], strict=True)),
+        items=_rows(deps, items, judged, rows),
         by_kind=_by_kind(measurement),
         batches=await offloaded.batches(info),
         citations=tuple(text.splitlines()),
@@ -164,8 +164,25 @@ def _filled_by(measurement: Measurement, entries: Iterable[tuple[str, int]]) -> 
     return breakdown(entries, used, scale=measurement.scale, beside=waits)
 
 
-def _item_row(deps: Dependencies, one: ContextItem, verdict: Verdict) -> ItemView:
+def _rows(
+    deps: Dependencies, items: Sequence[ContextItem], judged: Sequence[Verdict], rows: slice | Chooser
+) -> tuple[ItemView, ...]:
+    if isinstance(rows, slice):
+        return tuple(_told_row(deps, *both) for both in zip(items[rows], judged[rows], strict=True))
+    chosen = [one.item_id for one in rows(map(_bare_row, items, judged))]
+    wanted = dict.fromkeys(chosen)
+    both = {one.item.id: (one, verdict) for one, verdict in zip(items, judged, strict=True) if one.item.id in wanted}
+    return tuple(_told_row(deps, *both[item_id]) for item_id in chosen)
+
+
+def _told_row(deps: Dependencies, one: ContextItem, verdict: Verdict) -> ItemView:
     gate = verdict.gate
+    evidence = plain_line(deps.masked(gate.evidence), EVIDENCE_CHARACTERS) if gate else ""
+    return msgspec.structs.replace(_bare_row(one, verdict), preview=preview(deps, one), evidence=evidence)
+
+
+def _bare_row(one: ContextItem, verdict: Verdict) -> ItemView:
+    """Without what has to be masked."""
     return ItemView(
         item_id=one.item.id,
         kind=one.item.kind,
@@ -176,9 +193,7 @@ def _item_row(deps: Dependencies, one: ContextItem, verdict: Verdict) -> ItemVie
         batch_id=one.batch_id,
         protected=verdict.reason if verdict.verdict != "free" else "",
         pinned=one.pinned,
-        preview=preview(deps, one),
-        gate=gate.name if gate else "",
-        evidence=plain_line(deps.masked(gate.evidence), EVIDENCE_CHARACTERS) if gate else "",
+        gate=verdict.gate.name if verdict.gate else "",
     )
 
 

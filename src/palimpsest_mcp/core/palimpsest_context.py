@@ -15,7 +15,7 @@ from ..hosts.detect import parse_value, rewrap
 from ..models.advice import Advice, step
 from ..models.plans import PassKeywords, PassOptions, SessionPassKeywords
 from ..models.reports import Report, Usage
-from ..models.views import ContextView, Recorded
+from ..models.views import Chooser, ContextView, Recorded
 from ..ports.seams import HostContext
 from . import importer, record
 from . import notices as context
@@ -348,10 +348,15 @@ class RecordMethods(Facade):
         return await context.compacted_view(self._deps, self._sessions, self._offloaded, info)
 
     async def show_context(
-        self, session_id: str, *, pin: Sequence[str] = (), unpin: Sequence[str] = (), rows: slice = EVERY_ROW
+        self,
+        session_id: str,
+        *,
+        pin: Sequence[str] = (),
+        unpin: Sequence[str] = (),
+        rows: slice | Chooser = EVERY_ROW,
     ) -> ContextView:
         """What is in context, why it stays, and what was replaced; pins first, if asked. `rows` takes some of the items
-        only.
+        only: by their places, or as a function that is given all, still without previews, and returns some.
 
         Raises:
             SessionUnknown, ItemUnknown: nothing was pinned.

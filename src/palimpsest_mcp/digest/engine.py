@@ -169,7 +169,7 @@ class Attempt:
             before = [len(block.columns) for item in self._items for block in item.blocks]
             for item, source in zip(self._items, self._choice.sources, strict=True):
                 if columns := self._choice.narrowed(item):
-                    item.encode(source, columns)
+                    item.narrow(source, columns)
             other = self._fitted(filling, self._request.budget_tokens, fixed)
             gained, named = filling.gained(), sum(map(Item.leading_shown, self._items))
             better = named > titles or (named == titles and gained >= best)

@@ -223,13 +223,14 @@ class Filling:
         nothing is shown yet the best that its part of the room holds."""
         places = [n for n, item in enumerate(self._items) if item.twin < 0 and not item.silent]
         waiting = [self._items[n] for n in places]
+        shapes = Counter(shape for one in waiting for shape in set(map(_shape, one.blocks)))
         for n, item in zip(places, waiting, strict=True):
             left = _OWN * room / len(waiting)
             for first in [item.own_row()] if item.own_row() >= 0 else item.leading_rows():
                 cost = self._cost(item, first)
                 block = item.blocks[item.units[first].block] if item.units[first].block >= 0 else None
-                alike = [one for one in waiting if block and any(_shape(block) == _shape(two) for two in one.blocks)]
-                shared = self._opening(block) * (len(alike) - 1) // len(alike) if block and len(alike) > 1 else 0
+                alike = shapes[_shape(block)] if block else 0
+                shared = self._opening(block) * (alike - 1) // alike if block and alike > 1 else 0
                 if cost - shared <= left and self.spent + cost <= room and first not in item.taken | item.banned:
                     self._take(n, first, cost)
                     left -= cost

@@ -206,6 +206,16 @@ class Item:
         self.banned = set()
         self.clear()
 
+    def narrow(self, source: Source, columns: dict[int, tuple[int, ...]]) -> None:
+        """`encode` with these columns of its tables; where they are what they were, its units stay, with what was found
+        out about them."""
+        if columns != {block.table: tuple(sorted(block.shown)) for block in self.blocks if block.table >= 0}:
+            self.encode(source, columns)
+            return
+        self.rates = []  # what stands above rows is shared with other results, whose columns may change
+        self.banned = set()
+        self.clear()
+
     def _coded(self, source: Source, narrow: dict[int, tuple[int, ...]] | None) -> Coded:
         inner = frozenset(
             n

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -62,6 +63,10 @@ class ItemView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """`forget`, `preserve` or `verbatim`; empty under a policy without gates, and where a digest stands for it."""
     evidence: str = ""
     """What shows that this gate is the right one. One line, redacted."""
+
+
+Chooser: TypeAlias = Callable[[Iterable[ItemView]], Sequence[ItemView]]
+"""Takes of a context's rows, in its order and without `preview` and `evidence`, those that are to be shown."""
 
 
 class ContextView(msgspec.Struct, frozen=True, kw_only=True):

@@ -179,7 +179,7 @@ class Answers:
         """Pin an item, or with `off` take its pin off."""
         item = _one(asked, "item")
         on, off = ((), (item,)) if asked.get("off") else ((item,), ())
-        view = await self._facade.show_context(_one(asked, "session"), pin=on, unpin=off)
+        view = await self._facade.show_context(_one(asked, "session"), pin=on, unpin=off, rows=slice(0))
         return self._shown({"session_id": view.session_id, "item_id": item, "pinned": bool(on)})
 
     async def _view(self, session_id: str) -> tuple[str, ContextView]:

@@ -76,6 +76,7 @@ ALL_THREE = (
         ("the notable ones", "Shall it be all of them or the notable ones?"),
         ("can leave it", ALL_THREE),
         ("yes, the months and the notable ones", ALL_THREE),
+        ("1. the last six 2. ten 3. no", ALL_THREE.removeprefix("one of ")),
     ],
 )
 def test_an_answer_to_several_questions_stands_beside_all_where_it_shares_no_word_with_one(
@@ -984,11 +985,16 @@ def test_what_the_last_edits_changed_is_told_by_their_lines() -> None:
     old, new = "setImmediate(() => {\n  apply(theme);\n});\nkeep();", "apply(theme);\nkeep();"
     talk = Talk("Undo the setImmediate, please: it was the console.log that did it")
     talk.call("Edit", "Replaced.", file_path="/src/tui.ts", old_string=old, new_string=new)
-    words = "- setImmediate(() => { (of 1 changed line)"
-    assert talk.told("done")[0] == "last, Edit `/src/tui.ts` (message 2): - setImmediate(() => {"
-    assert words not in talk.told("done")[0]
+    words = "- setImmediate(() => { (of 2 changed lines)"  # and the one that closes it
+    assert talk.told("done")[0] == f"last, Edit `/src/tui.ts` (message 2): {words}"
+    single = Talk("Undo the log, please")
+    single.call("Edit", "Replaced.", file_path="/src/tui.ts", old_string="log(it);\nkeep();", new_string="keep();")
+    assert single.told("done")[0] == "last, Edit `/src/tui.ts` (message 2): - log(it);"
+    twice = Talk("It is there twice")
+    twice.call("Edit", "Replaced.", file_path="/a.ts", old_string="on(it);\nat(it);\non(it);", new_string="on(it);")
+    assert "(of 2 changed lines)" in twice.told("done")[0], "one of two equal lines is gone"
     talk.call("Read", "a\nb", file_path="/src/theme.ts")
-    assert "edit of tui.ts (message 2): - setImmediate(() => {" in talk.told("done")
+    assert f"edit of tui.ts (message 2): {words}" in talk.told("done")
     talk.call("Edit", "the edit failed", error=True, file_path="/src/b.ts", old_string="x", new_string="why")
     assert not any("+ why" in one for one in talk.told("done"))
 

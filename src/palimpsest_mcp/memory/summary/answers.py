@@ -70,6 +70,9 @@ MAX_TERMS = 700
 _AMOUNT = re.compile(r"[$€£¥]\s?\d|\b\d[\d.,]*\s?(?:usd|eur|gbp|dollars?|euros?|[$€£])(?!\w)", re.IGNORECASE)
 SEVERAL = "one of the questions of message "
 """Begins what is said where nobody can tell which question was meant."""
+EACH = "the questions of message "
+"""The same where the answer is numbered as they are."""
+_NUMBERED = re.compile(r"(?:^|\s)1[.)]\s.*\s2[.)]\s", re.DOTALL)
 STEPS = late(r"^[ \t]*(\d{1,2})[.)]\s+(\S.*)$", re.MULTILINE)
 POINTS = re.compile(r"\b(?:these|those|this|that|them|it|all|both|above|proceed|continue|begin|start)\b", re.IGNORECASE)
 """Words of a question, or of an answer, that only point at something that was said before."""
@@ -251,7 +254,8 @@ def question_of(text: str, answer: str, message: int) -> str:
         said = _telling(answer)
         sharing = [n for n in asked if said & _telling(parts[n])]
         if len(sharing) != 1:
-            return f"{SEVERAL}{message}: {_both_ends([parts[n] for n in reversed(asked)])}"
+            meant = EACH if _NUMBERED.search(answer) else SEVERAL
+            return f"{meant}{message}: {_both_ends([parts[n] for n in reversed(asked)])}"
         at = sharing[0]
     words = parts[at] if parts else ""
     if at > 0 and words.startswith("(") and ")" in words:  # examples for the question before it
@@ -265,7 +269,7 @@ def leaned_on(text: str, answer: str, message: int) -> str:
     """What of a message a short answer is to: its question, and before one that names nothing ("Shall I do these?") the
     options or the steps of the list that it asks about."""
     question = question_of(text, answer, message)
-    if question.startswith(SEVERAL):
+    if question.startswith((SEVERAL, EACH)):
         return question
     heads = options_of(text, question)
     if not heads and POINTS.search(question):

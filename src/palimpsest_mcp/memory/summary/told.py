@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import posixpath
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any, cast
@@ -126,10 +127,14 @@ def changes_made(calls: Sequence[Call], mask: Mask) -> list[str]:
 
 
 def _changed_rows(call: Call, mask: Mask) -> str:
-    """The first line that an edit took out and the first that it brought in, and of how many."""
+    """The first line that an edit took out and the first that it brought in, and of how many: all lines that only one
+    of both texts has, or has more often; what was only moved is none."""
     out: list[str] = []
     into: list[str] = []
+    changed = 0
     for old, new in edits_of(call.args):
+        lines, others = (Counter(map(str.strip, text.splitlines())) for text in (old, new))
+        changed += (lines - others).total() + (others - lines).total()
         before, after = (
             [row.strip() for row in mask(ends_of(text)).splitlines() if _tells(row)] for text in (old, new)
         )
@@ -142,7 +147,7 @@ def _changed_rows(call: Call, mask: Mask) -> str:
         if rows
     )
     told = [f"{sign} {one_line(row, MAX_ROW)}" for sign, row in first]
-    more = f" (of {counted(len(out) + len(into), 'changed line')})" if len(out) + len(into) > len(told) else ""
+    more = f" (of {counted(changed, 'changed line')})" if changed > len(told) else ""
     return " / ".join(told) + more
 
 
@@ -278,11 +283,11 @@ def _came(call: Call, mask: Mask, limit: int) -> str:
         return told or ("no output of its own" if text.strip() else "no output")
     is_read = call.action.verb == "read" and "://" not in call.action.target
     if is_read and (limit <= MAX_LINE or not _PROSE.search(call.action.target)):
-        return counted(total, "line")
+        return counted(len(call.text.splitlines()), "line")
     outcome = outcome_of(call.text).line if call.action.verb == "run" else ""
     begins = " / ".join(rows[:MOST_ROWS]) if limit > MAX_LINE else rows[0]
     line = outcome if outcome and any(outcome in row for row in rows) else begins
-    return f"{one_line(line, limit)} (of {counted(total, 'line')})"
+    return f"{one_line(line, limit)} (of {counted(len(call.text.splitlines()), 'line')})"
 
 
 def _fields(text: str, args: Mapping[str, Any], limit: int) -> str:
