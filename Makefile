@@ -8,6 +8,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
 CRASH_SECONDS ?= 3
 # As many processes as there are cores; WORKERS=0 runs in one, for a debugger.
 WORKERS ?= auto
+TESTS ?= tests
 PYTEST ?= $(VENV)/bin/python -m pytest
 # Where nothing compiled is kept, each start of the program compiles it anew, which takes twice as long.
 unexport PYTHONDONTWRITEBYTECODE
@@ -15,6 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 BIN := $(VENV)/bin
 UV = $(BIN)/uv pip install --quiet --python $(BIN)/python
 DEV := $(VENV)/.installed-dev
+# FEW_CLIENTS=1 installs Claude Code, Pi, the conformance suite and what drives Chromium alone, as .ci/run does.
 INSPECTOR := .build/inspector
 CLAUDE_CODE := .build/claude-code
 HOSTS := .build/hosts
@@ -40,7 +42,7 @@ $(DEV): requirements/dev.txt requirements/build.txt pyproject.toml
 	@touch $@
 
 test: $(DEV) ## all tests, the crash harness for CRASH_SECONDS each (3)
-	TEST_CRASH_SECONDS=$(CRASH_SECONDS) $(PYTEST) tests -n $(WORKERS) --dist worksteal $(ARGS)
+	TEST_CRASH_SECONDS=$(CRASH_SECONDS) $(PYTEST) $(TESTS) -n $(WORKERS) --dist worksteal $(ARGS)
 
 goldens: $(DEV) ## write down anew what known sessions give, byte for byte, after a change that means to move it
 	GOLDENS=write $(PYTEST) tests/test_goldens.py
@@ -48,19 +50,19 @@ goldens: $(DEV) ## write down anew what known sessions give, byte for byte, afte
 check: lint ## format, lint, types, floors, docs
 	$(PYTEST) tests/docs tests/mutants -m "not slow" -n $(WORKERS)
 
-lint: $(DEV) ## format, lint, types, floors
+lint: $(DEV) ## format, lint, types, floors (TYPES=src for those of the package alone)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright
+	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright $(TYPES)
 	$(BIN)/lint-imports
 
 docs: $(DEV) ## the docs as a site in .build/site, strictly: a link that leads nowhere fails
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 e2e: $(DEV) ## the real server over stdio: the mcp client, the Inspector, the real Claude Code, opencode, Pi, Codex, Gemini CLI; the page in Chromium
-	@tests/e2e/install_inspector $(BIN)/python $(INSPECTOR)
+	@tests/e2e/install_inspector $(BIN)/python $(INSPECTOR) $(if $(FEW_CLIENTS),suite)
 	@tests/e2e/install_claude_code $(BIN)/python $(CLAUDE_CODE)
-	@tests/e2e/install_hosts $(BIN)/python $(HOSTS)
+	@tests/e2e/install_hosts $(BIN)/python $(HOSTS) $(if $(FEW_CLIENTS),pi)
 	@tests/e2e/install_browser $(BIN)/python $(BROWSER)
 	TEST_HOSTS=$(CURDIR)/$(HOSTS) TEST_BROWSER=$(CURDIR)/$(BROWSER) TEST_INSPECTOR=$(CURDIR)/$(INSPECTOR) TEST_CLAUDE_CODE=$(CURDIR)/$(CLAUDE_CODE) $(PYTEST) -n 2 --dist loadfile tests/e2e -rs $(ARGS)
 

@@ -20,7 +20,7 @@ from palimpsest_mcp.text.specifics.registry import DefaultRegistry, UserClass
 
 # A test that names no number of its own takes the profile's; `make torture` asks for the long one, `.ci/run` for the
 # shortest.
-settings.register_profile("ci", max_examples=6, deadline=None)
+settings.register_profile("ci", max_examples=4, deadline=None)
 settings.register_profile("short", max_examples=40, deadline=None)
 settings.register_profile("torture", max_examples=2_000, deadline=None)
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "short")

@@ -140,7 +140,7 @@ async def test_the_demo_sessions_are_written_as_they_always_were(tmp_path: Path,
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize(("source", "line"), first_of(SHARED, kept=7), ids=[source for source, _ in SHARED])
+@pytest.mark.parametrize(("source", "line"), first_of(SHARED, kept=4), ids=[source for source, _ in SHARED])
 async def test_shared_sessions_are_written_as_they_always_were(
     tmp_path: Path, shared: Path, source: str, line: int
 ) -> None:

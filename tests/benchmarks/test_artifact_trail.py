@@ -17,6 +17,7 @@ from ..conftest import LONG, first_of
 SCRIPT = Path(__file__).resolve().parents[2] / "benchmarks" / "artifact_trail.py"
 
 
+@pytest.mark.long
 @pytest.mark.anyio
 @pytest.mark.shared
 # The first ones take ten seconds each.

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from ..core.conftest import make_session
 
 PRIVATE = ("zebra", "quagga", "worker-", "check.sh", "/data/in", "tenant@example.org")
@@ -35,6 +37,7 @@ def session_file(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_the_log_has_ids_counts_and_durations_and_nothing_stored(tmp_path: Path) -> None:
     file = session_file(tmp_path)
     done = run(tmp_path / "home", "compact", str(file), "--force", "--session", "zebra-quagga")
@@ -53,6 +56,7 @@ def test_a_failed_operation_says_its_code(tmp_path: Path) -> None:
     assert quiet.stderr == ""
 
 
+@pytest.mark.long
 def test_a_bundle_has_states_and_counts_and_nothing_private(tmp_path: Path) -> None:
     home, out = tmp_path / "zebra-home", tmp_path / "bundle.json"
     run(home, "compact", str(session_file(tmp_path)), "--force", "--session", "zebra-quagga")

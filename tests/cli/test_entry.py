@@ -22,6 +22,8 @@ from palimpsest_mcp.cli.main import COMMANDS, GROUPS
 from palimpsest_mcp.cli.main import program as group
 from palimpsest_mcp.errors import PalimpsestError
 
+from ..conftest import first_of
+
 Program = Callable[..., Any]
 
 
@@ -61,7 +63,9 @@ def read_only(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
-@pytest.mark.parametrize("command", ["status", "sessions", "list s1", "show s1", "restore s1 offload_0001"])
+@pytest.mark.parametrize(
+    "command", first_of(["status", "sessions", "list s1", "show s1", "restore s1 offload_0001"], kept=2)
+)
 def test_what_only_reads_imports_no_digester_no_host_no_model_and_no_vocabulary(command: str, read_only: Path) -> None:
     said = f"{UNUSED[0]!r}, {UNUSED[1]!r}"
     code = (
@@ -141,6 +145,7 @@ def test_an_interrupt_ends_with_130(tmp_path: Path) -> None:
     assert ran.returncode == 130 and ran.stderr.startswith("interrupted: ")
 
 
+@pytest.mark.long
 def test_without_arguments_and_terminal_it_is_the_server(tmp_path: Path) -> None:
     hello = {
         "jsonrpc": "2.0",
@@ -163,6 +168,7 @@ def test_with_a_terminal_and_no_arguments_it_is_the_help(tmp_path: Path) -> None
     assert ran.returncode == 0 and b"Usage: palimpsest-mcp" in ran.stdout
 
 
+@pytest.mark.long
 def test_a_terminal_gets_bars_and_a_pipe_gets_plain_lines(session_file: Path, tmp_path: Path) -> None:
     arguments = ["--home", str(tmp_path / "h"), "compact", str(session_file), "--force", "--target", "0.4"]
     controller, terminal = os.openpty()

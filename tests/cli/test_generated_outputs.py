@@ -136,6 +136,7 @@ def may_be_replaced(command: list[str], world: Path) -> str:
     return str(real.relative_to(world)) if real.is_relative_to(world) else ""
 
 
+@pytest.mark.long
 def test_nothing_that_was_there_is_replaced(program: Program, world: Path) -> None:
     chance = random.Random(20261122)
     statuses: Counter[int] = Counter()

@@ -19,6 +19,8 @@ from palimpsest_mcp.cli.hook import APART, answer_hook, hook_arguments
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.store.host_files import HostFiles
 
+from ..conftest import first_of
+
 HEAVY = ("pydantic", "mcp", "anthropic", "tiktoken", "click", "asyncio", "palimpsest_mcp.core.palimpsest", "re2")
 
 
@@ -70,7 +72,7 @@ def test_the_first_start_of_all_says_nothing_and_makes_nothing(home: Path) -> No
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "") and not home.exists()
 
 
-@pytest.mark.parametrize("event", ["SessionStart", "SessionEnd", "", "Unheard"])
+@pytest.mark.parametrize("event", first_of(["SessionStart", "SessionEnd", "", "Unheard"]))
 def test_no_input_makes_it_fail(
     home: Path, event: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

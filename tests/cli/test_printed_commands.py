@@ -135,6 +135,7 @@ def hour(tmp_path: Path) -> list[tuple[str, ...]]:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("by_option", first_of([True, False]), ids=["store by --home", "store by variable"])
 def test_every_printed_command_runs_as_typed(
     use: Use, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_option: bool
@@ -163,6 +164,7 @@ def test_every_printed_command_runs_as_typed(
         assert not said.strip().startswith(FAILED) and "internal_error" not in said, (typed, by, said)
 
 
+@pytest.mark.long
 def test_a_session_is_named_by_handle_id_beginning_and_file_wherever_one_is_asked_for(
     use: Use, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

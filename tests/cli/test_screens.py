@@ -90,6 +90,7 @@ def test_what_fills_a_window_fits_one_screen(home: Path, compacted: str, monkeyp
     assert "filled by" not in shown and "filled by" in seen(home, monkeypatch, "show", compacted, "--verbose")
 
 
+@pytest.mark.long
 def test_the_demo_says_it_in_one_screen(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert screen_lines(seen(home, monkeypatch, "demo"), home) <= LINES + 6
 

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from ..conftest import first_of
+
 Program = Callable[..., Any]
 Messages = list[dict[str, Any]]
 
@@ -85,7 +87,7 @@ def test_only_the_largest_items_or_those_in_one_state_are_shown(program: Program
 
 @pytest.mark.parametrize(
     ("pager", "options", "paged"),
-    [("sed s/^/paged:/", [], True), ("cat", [], False), ("sed s/^/paged:/", ["--no-pager"], False)],
+    first_of([("sed s/^/paged:/", [], True), ("cat", [], False), ("sed s/^/paged:/", ["--no-pager"], False)]),
 )
 def test_what_is_longer_than_the_terminal_goes_through_the_pager(
     compacted: str, home: Path, pager: str, options: list[str], paged: bool

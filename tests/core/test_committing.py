@@ -14,6 +14,7 @@ from palimpsest_mcp.models.events import Decision, Replaced, SessionKey
 from palimpsest_mcp.models.records import OffloadRecord
 from palimpsest_mcp.settings.settings import Settings
 
+from ..conftest import first_of
 from .claude_code.conftest import FakeClient, log_of, long_session
 from .conftest import make_session
 
@@ -106,7 +107,7 @@ def watched(p: Palimpsest, monkeypatch: pytest.MonkeyPatch) -> Watched:
     return Watched(p, monkeypatch)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", first_of(WAYS, kept=2))
 async def test_nothing_is_replaced_before_its_original_is_archived(
     p: Palimpsest, watched: Watched, tmp_path: Path, way: Way
 ) -> None:
@@ -115,8 +116,8 @@ async def test_nothing_is_replaced_before_its_original_is_archived(
     assert (await p.verify()).ok
 
 
-@pytest.mark.parametrize("fails_to", ["archive", "commit"])
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("fails_to", first_of(["archive", "commit"]))
+@pytest.mark.parametrize("way", first_of(WAYS, kept=2))
 async def test_a_failure_leaves_the_context_as_it_was_and_says_why(
     p: Palimpsest, watched: Watched, tmp_path: Path, way: Way, fails_to: str
 ) -> None:

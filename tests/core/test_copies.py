@@ -55,7 +55,7 @@ async def test_one_flipped_byte_in_the_archive_costs_no_original(
         assert await p.expand_messages(messages, session_id="s") == messages
 
 
-@pytest.mark.parametrize("share", [0.0, 0.3, 0.7])
+@pytest.mark.parametrize("share", first_of([0.0, 0.3, 0.7]))
 async def test_what_lost_its_digest_stays_as_the_host_has_it(
     share: float, tmp_path: Path, session: MakeSession
 ) -> None:

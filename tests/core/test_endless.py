@@ -52,6 +52,7 @@ def turns(first: int, count: int) -> Messages:
     return messages
 
 
+@pytest.mark.long
 async def test_many_rounds_stay_under_the_target_lose_nothing_and_invent_nothing(p: Palimpsest) -> None:
     whole: Messages = [{"role": "user", "content": "Watch the probe until it fails."}]
     context: Messages = list(whole)

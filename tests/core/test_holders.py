@@ -178,6 +178,7 @@ async def lost(p: Palimpsest) -> int:
     return sum(row.specifics.left_out for row in standing) - sum(made)
 
 
+@pytest.mark.long
 async def test_above_the_trigger_what_others_left_to_digests_keeps_them_from_going_up_no_more(p: Palimpsest) -> None:
     p, sent, used = await forgetful(p)
     again = await p.compact_messages(sent, session_id="s", window_tokens=used)
@@ -204,6 +205,7 @@ class Short:
         return await self._whole.digest(request)
 
 
+@pytest.mark.long
 async def test_above_the_trigger_a_digest_goes_up_by_itself_where_one_for_two_would_be_too_long(p: Palimpsest) -> None:
     p, sent, used = await forgetful(p)
     most = max(len(row.item_ids) for row in (await rows(p, "s")).values())
@@ -222,6 +224,7 @@ async def test_above_the_trigger_a_digest_goes_up_by_itself_where_one_for_two_wo
     assert await p.expand_messages(again.messages, session_id="s") == session(60, repeats=26, again=20)
 
 
+@pytest.mark.long
 async def test_below_the_trigger_a_digest_of_a_higher_level_shows_all_that_others_left_to_it(p: Palimpsest) -> None:
     p, sent, used = await forgetful(p)
     again = await p.compact_messages(sent, session_id="s", window_tokens=used * 5 // 4)

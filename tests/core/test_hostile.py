@@ -22,13 +22,25 @@ from .hostile import ITEM, USES, built
 pytestmark = pytest.mark.anyio
 FILE = Path(__file__).with_name("hostile_cases.jsonl")
 CASES: list[dict[str, Any]] = [json.loads(line) for line in FILE.read_text().splitlines()]
+KINDS = {(case["use"], case["expect"]): case for case in reversed(CASES)}
+"""Of each use and each outcome of it the first one."""
 
 
 def test_there_are_two_hundred_of_them_numbered_without_a_gap() -> None:
     assert [case["n"] for case in CASES] == list(range(1, len(CASES) + 1)) and len(CASES) >= 200
 
 
-@pytest.mark.parametrize("case", CASES, ids=[f"{case['n']:03d}-{case['use']}" for case in CASES])
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(
+            case,
+            id=f"{case['n']:03d}-{case['use']}",
+            marks=[] if case is KINDS[case["use"], case["expect"]] else pytest.mark.long,
+        )
+        for case in CASES
+    ],
+)
 async def test_a_hostile_input_gives_its_error_and_harms_nothing(case: dict[str, Any], tmp_path: Path) -> None:
     folder = tmp_path / "given"
     folder.mkdir()

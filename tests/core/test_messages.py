@@ -253,6 +253,7 @@ async def test_an_endless_session_stays_possible_by_digests_of_level_two(p: Pali
     assert (await p.verify()).ok
 
 
+@pytest.mark.long
 async def test_a_session_of_nothing_but_digests_is_told_again_by_the_strategy_for_that(
     p: Palimpsest, session: MakeSession
 ) -> None:

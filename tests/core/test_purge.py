@@ -134,7 +134,7 @@ async def test_a_text_that_matches_goes_wherever_it_is_kept(tmp_path: Path, sess
 
 
 async def test_a_purged_session_leaves_a_tombstone_that_says_so(tmp_path: Path, session: MakeSession) -> None:
-    messages = with_key(session(20), 2)
+    messages = with_key(session(12), 2)
     home = tmp_path / "h"
     async with Palimpsest.open(home) as p:
         await everything_written(p, messages)

@@ -100,6 +100,7 @@ async def test_what_came_after_the_pass_is_in_the_summary_when_it_is_read(
     assert (await p.summary("s")).file("/srv/load.py") is not None
 
 
+@pytest.mark.long
 async def test_after_three_compressions_the_report_warns_and_after_ten_it_says_to_start_fresh(
     p: Palimpsest, session: Callable[..., Messages]
 ) -> None:

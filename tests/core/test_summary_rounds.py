@@ -23,7 +23,7 @@ from palimpsest_mcp.memory.summary.sections import to_markdown
 from palimpsest_mcp.models.summaries import AnchoredSummary
 from palimpsest_mcp.text.tokens.count import open_counter
 
-from ..conftest import LONG
+from ..conftest import LONG, first_of
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shared]
 Messages = list[dict[str, Any]]
@@ -129,7 +129,9 @@ def every_string(value: Any) -> list[str]:
     return [text for part in parts for text in every_string(part)]
 
 
-@pytest.mark.parametrize("source", ["pi-mono", "spotter", "deer-flow", "openhands-sdk", "intercode", "tau-bench"])
+@pytest.mark.parametrize(
+    "source", first_of(["pi-mono", "spotter", "deer-flow", "openhands-sdk", "intercode", "tau-bench"], kept=2)
+)
 async def test_every_file_that_an_editor_changed_is_in_the_summary(shared: Path, source: str) -> None:
     """Across all shared sessions that edit files; distractors are not in it."""
     editors = ("edit", "write", "Edit", "Write", "write_file", "str_replace", "str_replace_editor")

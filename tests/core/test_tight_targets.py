@@ -151,6 +151,7 @@ async def test_where_no_digests_fit_the_window_pointers_do(p: Palimpsest) -> Non
     assert await p.expand_messages(done.messages, session_id="s") == imported(100)
 
 
+@pytest.mark.long
 async def test_where_digests_pass_their_probes_and_do_not_fit_the_window_pointers_do(p: Palimpsest) -> None:
     """A request above the window is refused by the provider, however good the digests in it are."""
     words = ("harbour", "crane", "pilot", "ledger", "tide", "berth", "customs", "manifest", "lantern", "rope", "winch")

@@ -30,8 +30,8 @@ LIKE_ONE_LIST = "eight writers, own lists"
 ONCE = ("rewrite", "migrate", "repair", "purge", "pack", "backup", "import")
 """These get a new store each time."""
 KINDS = WRITERS + ONCE
-FIRST = ("passes", "eight writers, one list", "server", "purge", "import")
-"""A writer alone, eight at once, one behind a pipe; what takes away, what brings in."""
+FIRST = ("eight writers, one list", "server", "purge")
+"""Eight at once, one behind a pipe; what takes away."""
 FOR_A_MINUTE = ("eight writers for a minute, one list", "eight writers for a minute, own lists")
 LEAST_ROUNDS = 1 if PROFILE == "ci" else 2
 """The second goes on in what the first has left, but for those that get a new store; `make torture` goes on to its

@@ -21,6 +21,7 @@ import pytest
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.errors import PalimpsestError
 
+from ..conftest import PROFILE
 from ..core.conftest import make_session
 from .conftest import COUNT, SEED, Tell, bound
 
@@ -152,7 +153,7 @@ async def test_whatever_is_deleted_or_changed_is_noticed(tmp_path: Path, tell: T
     files = files_of(home)
     seen, noticed, damage = Counter[str](), Counter[str](), Counter[str]()
     missed: list[str] = []
-    done, more = 0, bound(60)
+    done, more = 0, bound(20 if PROFILE == "ci" else 60)
     for name, harm, new in cases(files, Random(SEED)):
         path = home / name
         if new is None:

@@ -19,6 +19,7 @@ from .test_fault_sites import CODES, INTERRUPTED, living, wrong
 pytestmark = [pytest.mark.crash, pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")]
 
 
+@pytest.mark.long
 def test_a_day_on_a_disk_that_fills_up_loses_nothing_that_was_acknowledged(tmp_path: Path, tell: Tell) -> None:
     """The disk's size is a share of what an undisturbed day takes."""
     full = 0

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from palimpsest_mcp.digest.readers import html as reader
 from palimpsest_mcp.digest.records import Reading
 
-from ..conftest import LONG
+from ..conftest import LONG, first_of
 
 texts = st.text("abcxyz <>&\"'|(,)0123456789.é", min_size=1, max_size=20).map(lambda text: " ".join(text.split()))
 cells = texts.filter(bool)
@@ -156,8 +156,11 @@ def test_no_page_makes_the_reader_fail(pieces: list[str]) -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    ["<", "<!--", "<!", "<a ", "<a b='", '<a b="', "<table>", "<table><tr><td>x", "<td colspan=9999 rowspan=9999>x"]
-    + ["<h1>", "<h1>x", "<nav>", "<script>", "</", "&#", "<a href='http://x'>y", "<![CDATA[", "<p>\n", "<pre>\n"],
+    first_of(
+        ["<", "<!--", "<!", "<a ", "<a b='", '<a b="', "<table>", "<table><tr><td>x", "<td colspan=9999 rowspan=9999>x"]
+        + ["<h1>", "<h1>x", "<nav>", "<script>", "</", "&#", "<a href='http://x'>y", "<![CDATA[", "<p>\n", "<pre>\n"],
+        kept=6,
+    ),
 )
 def test_a_long_page_takes_no_more_than_its_length(piece: str) -> None:
     size, most = (300_000, 12.0) if LONG else (75_000, 1.0)  # a quarter of the text takes a sixteenth, if it is squared

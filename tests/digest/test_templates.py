@@ -122,7 +122,7 @@ def test_a_line_that_holds_one_of_our_marks_is_in_no_template(mark: str) -> None
 
 
 @pytest.mark.parametrize(
-    "piece", first_of(["x.1:", "a1 ", "./", "x", "1,", "a-", "a:", "/", "ab "], kept=3), ids=lambda piece: repr(piece)
+    "piece", first_of(["x.1:", "a1 ", "./", "x", "1,", "a-", "a:", "/", "ab "]), ids=lambda piece: repr(piece)
 )
 def test_a_long_line_takes_no_more_than_its_length(piece: str) -> None:
     lines = [piece * (300_000 // len(piece)) + end for end in ("", "2", " 3", "44")]

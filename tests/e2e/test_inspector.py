@@ -18,6 +18,8 @@ import pytest
 
 from ..conftest import first_of
 
+pytestmark = pytest.mark.long
+
 TOOL_ERROR = 5
 """The Inspector's exit status when a tool answered with an error."""
 
@@ -76,7 +78,6 @@ ERAS = first_of(("modern", "legacy"))
 
 
 @pytest.mark.parametrize("era", ERAS)
-@pytest.mark.long
 def test_the_inspector_lists_the_tools_and_finds_no_fault_in_their_schemas(client: Inspector, era: str) -> None:
     listed = result_of(client.json("--method", "tools/list", "--strict", "--protocol-era", era))
     assert {"check_context_ratio", "compact_session", "restore_batch"} <= {tool["name"] for tool in listed["tools"]}
@@ -91,7 +92,6 @@ def test_the_inspector_calls_a_tool(client: Inspector, era: str) -> None:
     assert answer["structuredContent"]["session"]
 
 
-@pytest.mark.long
 def test_the_inspector_sees_a_tool_error_with_its_next_step(client: Inspector) -> None:
     arguments = '{"session_id": "nobody", "batch_id": "offload_0001"}'
     done = client.run("--method", "tools/call", "--tool-name", "restore_batch", "--tool-args-json", arguments)
@@ -121,7 +121,6 @@ def url(tmp_path: Path) -> Generator[str]:
         serving.terminate()
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("era", ERAS)
 def test_over_http_it_finds_the_same_tools_and_no_fault(client: Inspector, url: str, era: str) -> None:
     listing = ("--method", "tools/list", "--strict", "--protocol-era", era)

@@ -181,6 +181,7 @@ async def test_alembic_makes_the_tables_partitions_and_rights_that_migrate_makes
     await store.aclose()
 
 
+@pytest.mark.long
 async def test_the_sql_that_alembic_prints_makes_the_same(place: Place, other: Place) -> None:
     printed = await place.alembic("-x", f"role={APP}", "upgrade", "head", "--sql")
     await place.sql(printed)
@@ -213,6 +214,7 @@ async def test_after_migrate_alembic_knows_the_version_without_a_stamp_and_has_n
     assert await place.looks() == before
 
 
+@pytest.mark.long
 async def test_each_goes_on_where_the_other_stopped(place: Place, other: Place) -> None:
     await place.alembic("upgrade", "0001")
     assert await place.newest() == 1

@@ -27,6 +27,7 @@ async def filled(p: Palimpsest, name: str) -> None:
     await p.compact_session(name, window_tokens=9_000, target=0.3, force=True)
 
 
+@pytest.mark.long
 async def test_a_server_restored_to_a_moment_has_everything_until_then_whole_and_nothing_later(tmp_path: Path) -> None:
     import asyncpg
 

@@ -310,7 +310,7 @@ async def told(answer: Any) -> str:
 
 
 @pytest.mark.parametrize("ways", WAYS.values(), ids=WAYS)
-@pytest.mark.parametrize("attacker", first_of([(one,) for one in ATTACKERS.values()], kept=2), ids=ATTACKERS)
+@pytest.mark.parametrize("attacker", first_of([(one,) for one in ATTACKERS.values()]), ids=ATTACKERS)
 async def test_no_way_tells_a_caller_anything_of_anothers_or_changes_it(
     victim: Victim, attacker: Caller, ways: Callable[[Victim, Caller], Awaitable[dict[str, str]]]
 ) -> None:
@@ -320,7 +320,7 @@ async def test_no_way_tells_a_caller_anything_of_anothers_or_changes_it(
     assert await victim.state() == before
 
 
-@pytest.mark.parametrize("name", WAYS)
+@pytest.mark.parametrize("name", first_of(WAYS, kept=2))
 async def test_the_same_ways_tell_the_victim_itself_what_it_has(victim: Victim, name: str) -> None:
     found = await WAYS[name](victim, ("", "ada"))
     telling = {one.partition("(")[0].removeprefix("palimpsest://") for one, text in found.items() if SECRET in text}

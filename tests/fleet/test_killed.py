@@ -143,6 +143,7 @@ async def test_a_server_that_is_killed_in_a_pass_leaves_what_it_decided_and_the_
     await store.aclose()
 
 
+@pytest.mark.long
 def test_a_server_of_the_tests_ends_with_them_however_they_end(cluster: Cluster) -> None:
     """The guard keeps the program's output open until it has ended everything."""
     program = (

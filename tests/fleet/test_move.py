@@ -114,6 +114,7 @@ async def test_a_damaged_session_is_not_moved_as_if_it_were_whole(
     await there.aclose()
 
 
+@pytest.mark.long
 async def test_a_session_of_the_library_goes_on_in_the_database(cluster: Cluster, tmp_path: Path, tenant: str) -> None:
     from palimpsest_mcp.core.upkeep import move
     from palimpsest_mcp.settings.settings import Settings

@@ -168,6 +168,7 @@ async def contents(cluster: Cluster, place: Path, tenant: str) -> list[str]:
     return [str(event.item.content) for event in events if isinstance(event, Seen)]
 
 
+@pytest.mark.long
 def test_a_server_that_drains_says_so_and_goes_on_answering(cluster: Cluster, tmp_path: Path, tenant: str) -> None:
     with serving(tmp_path / "home", cluster.pooled, tenant, "--drain", "600") as server:
         assert server.health() == (200, "ok") and server.health("/live") == (200, "ok")
@@ -178,6 +179,7 @@ def test_a_server_that_drains_says_so_and_goes_on_answering(cluster: Cluster, tm
         assert not server.call("record_items", session_id="s", items=items("late")).get("isError")
 
 
+@pytest.mark.long
 def test_a_server_that_cannot_reach_its_database_says_why_and_does_not_start(tmp_path: Path) -> None:
     pytest.importorskip("asyncpg")
     command = [sys.executable, "-m", "palimpsest_mcp", "serve", "--home", str(tmp_path), "--http", "127.0.0.1:0"]

@@ -153,6 +153,7 @@ async def test_a_url_with_a_port_that_nobody_listens_at_is_told_of_in_seconds(tm
     assert error.code == "store_unusable" and "does not answer" in error.message
 
 
+@pytest.mark.long
 async def test_tables_of_the_first_version_are_brought_up_with_what_is_in_them_and_roles_keep_their_rights(
     cluster: Cluster, tmp_path: Path
 ) -> None:

@@ -54,7 +54,7 @@ def check(context: HostContext) -> None:
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize("source", first_of(SOURCES, kept=3))
+@pytest.mark.parametrize("source", first_of(SOURCES))
 def test_every_converted_session_is_read_and_written_back(shared: Path, source: str) -> None:
     assert sum(1 for context in sessions(shared, source) if check(context) is None) > 0
 

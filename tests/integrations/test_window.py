@@ -86,6 +86,7 @@ async def subscribed(p: Palimpsest, passes: list[int]) -> None:
     p.subscribe(passed)
 
 
+@pytest.mark.long
 async def test_another_process_goes_on_with_the_same_bytes(make_window: MakeWindow) -> None:
     messages = run()
     sent = await grown(make_window(), Agent("s1"), messages)

@@ -32,6 +32,8 @@ from __future__ import annotations
 
 import argparse
 import ast
+import copy
+import gc
 import os
 import re
 import shutil
@@ -102,13 +104,13 @@ class Checkout:
         self.root = root
 
     @cached_property
-    def places(self) -> dict[tuple[str, str], list[Path]]:
-        """("function" or "constant", qualified name) -> the files that define it, one entry a definition."""
-        places: dict[tuple[str, str], list[Path]] = defaultdict(list)
+    def places(self) -> dict[tuple[str, str], list[tuple[Path, Function | Constant]]]:
+        """("function" or "constant", qualified name) -> its definitions, each with its file."""
+        places: dict[tuple[str, str], list[tuple[Path, Function | Constant]]] = defaultdict(list)
         for path in sorted((self.root / "src").rglob("*.py")):
             for name, node in definitions(ast.parse(path.read_text("utf-8"))):
                 for spelled in _spellings(name, node):
-                    places[_kind(node), spelled].append(path)
+                    places[_kind(node), spelled].append((path, node))
         return places
 
     @cached_property
@@ -143,8 +145,8 @@ class Checkout:
             found.append(places[0] + (f"::{method}" if method else ""))
         return found
 
-    def broken(self, mutant: Mutant) -> tuple[Path, ast.Module, str]:
-        """The file, by its path from the top, as the mutant leaves it; and the broken definition alone.
+    def broken(self, mutant: Mutant) -> str:
+        """The definition as the mutant leaves it.
 
         Raises:
             Unfit: what it names is not there exactly once, or it changes nothing.
@@ -154,18 +156,29 @@ class Checkout:
         if bool(mutant.function) == bool(mutant.constant) or len(given) != 1 or given[0] not in wanted:
             raise Unfit(f"a function is broken by one of {', '.join(WAYS)}, a constant by value")
         kind, name = ("function", mutant.function) if mutant.function else ("constant", mutant.constant)
-        paths = self.places[kind, name]
-        if len(paths) != 1:
-            raise Unfit(f"no {kind} {name}" if not paths else f"{len(paths)} places define the {kind} {name}")
-        tree = ast.parse(paths[0].read_text("utf-8"))
-        node = next(one for known, one in definitions(tree) if _kind(one) == kind and name in _spellings(known, one))
-        before = ast.unparse(node)
-        _break(node, mutant)
-        after = ast.unparse(ast.fix_missing_locations(node))
-        if before == after:
+        places = self.places[kind, name]
+        if len(places) != 1:
+            raise Unfit(f"no {kind} {name}" if not places else f"{len(places)} places define the {kind} {name}")
+        ((_, node),) = places
+        changed = copy.deepcopy(node)
+        _break(changed, mutant)
+        after = ast.unparse(ast.fix_missing_locations(changed))
+        if ast.unparse(node) == after:
             raise Unfit("it changes nothing")
-        compile(tree, paths[0], "exec")
-        return paths[0].relative_to(self.root), tree, after
+        try:
+            compile(after, mutant.name, "exec")
+        except SyntaxError:  # by itself; inside of its file it may be none
+            compile(self.broken_file(mutant)[1], mutant.name, "exec")
+        return after
+
+    def broken_file(self, mutant: Mutant) -> tuple[Path, str]:
+        """The file, by its path from the top, as the mutant leaves it; of one that `broken` takes."""
+        kind, name = ("function", mutant.function) if mutant.function else ("constant", mutant.constant)
+        ((path, _),) = self.places[kind, name]
+        tree = ast.parse(path.read_text("utf-8"))
+        node = next(one for known, one in definitions(tree) if _kind(one) == kind and name in _spellings(known, one))
+        _break(node, mutant)
+        return path.relative_to(self.root), ast.unparse(ast.fix_missing_locations(tree))
 
 
 def _kind(node: Function | Constant) -> str:
@@ -314,10 +327,10 @@ def assert_copy_is_imported(folder: Path) -> None:
 def try_mutant(mutant: Mutant, checkout: Checkout, parent: str, options: argparse.Namespace) -> Outcome:
     """Apply one mutant in a copy of its own and run its tests."""
     started = time.monotonic()
-    path, tree, _ = checkout.broken(mutant)
+    path, text = checkout.broken_file(mutant)
     folder = scratch_copy(parent)
     try:
-        (folder / path).write_text(ast.unparse(tree), "utf-8")
+        (folder / path).write_text(text, "utf-8")
         status, output = run_tests(folder, checkout.tests_of(mutant), options.timeout, options.crash_seconds)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -370,6 +383,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parsed(arguments)
+    gc.disable()  # of all that is parsed nothing becomes garbage, and looking for it takes half of the time
     checkout = Checkout(ROOT)
     mutants = [
         mutant
@@ -384,7 +398,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     if options.show:
         for mutant in mutants:
-            say(f"# {mutant.name}\n{checkout.broken(mutant)[2]}\n")
+            say(f"# {mutant.name}\n{checkout.broken(mutant)}\n")
     if options.check or options.show:
         say(f"{len(mutants)} mutants can be applied")
         return 0

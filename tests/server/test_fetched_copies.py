@@ -69,7 +69,7 @@ def as_a_provider_has_it(answer: CallToolResult) -> Any:
             ("call_1", as_string),
             *((item_id, form) for item_id in ("call_0", "call_1", "") for form in (as_blocks, as_a_provider_has_it)),
         ],
-        kept=2,
+        kept=1,
     ),
 )
 async def test_a_fetched_copy_is_protected_and_later_becomes_a_pointer(client: Client, item_id: str, form: Any) -> None:

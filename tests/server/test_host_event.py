@@ -53,6 +53,7 @@ async def test_hooks_get_one_text_and_no_error(tmp_path: Path, mode: str) -> Non
         assert "toolu_1" in str(shown.content)
 
 
+@pytest.mark.long
 async def test_the_real_server_serves_a_host(tmp_path: Path) -> None:
     arguments = ["-m", "palimpsest_mcp", "serve", "--host", "claude-code", "--home", str(tmp_path / "home")]
     parameters = StdioServerParameters(command=sys.executable, args=arguments, env=dict(os.environ))

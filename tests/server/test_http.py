@@ -199,6 +199,7 @@ def test_a_request_that_is_no_http_is_answered(url: str) -> None:
         assert plug.recv(100).startswith(b"HTTP/1.1 400")
 
 
+@pytest.mark.long
 @pytest.mark.anyio
 @pytest.mark.parametrize("era", first_of(reversed(ERAS)))
 async def test_half_a_surrogate_pair_is_kept_as_it_is_on_stdio(url: str, era: str) -> None:
@@ -330,6 +331,7 @@ def test_a_session_of_the_protocol_is_nobody_elses(guarded: Guarded) -> None:
         assert client.post(url, json=message).status_code == 200, "still there"
 
 
+@pytest.mark.long
 def test_more_requests_than_the_rate_are_told_when_to_come_again(tmp_path: Path) -> None:
     path, tokens = tokens_file(tmp_path)
     with serving(tmp_path / "home", "--tokens", str(path), "--rate", "0.5") as url:
@@ -343,6 +345,7 @@ def test_more_requests_than_the_rate_are_told_when_to_come_again(tmp_path: Path)
         assert 429 in statuses["ada"] and statuses["bob"][1] == 400, "each caller has a rate of its own"
 
 
+@pytest.mark.long
 def test_a_body_over_the_limit_is_refused_before_it_is_read(tmp_path: Path) -> None:
     with serving(tmp_path, "--max-body", "1") as url:
         assert ask("POST", url, content=b" " * (1 << 20) + b"{}", headers=JSON).status_code == 413
@@ -466,6 +469,7 @@ for words in json.load(sys.stdin):
 """
 
 
+@pytest.mark.long
 def test_options_that_would_serve_the_wrong_people_are_refused_with_a_next_step(tmp_path: Path) -> None:
     """In one process, which would not end if one of them served."""
     path, _ = tokens_file(tmp_path)
@@ -527,6 +531,7 @@ async def test_two_workers_answer_for_one_store(tmp_path: Path, era: str) -> Non
     command("verify", "--home", str(tmp_path))
 
 
+@pytest.mark.long
 def test_an_interrupt_ends_it_by_130_and_a_termination_by_0_while_clients_listen(tmp_path: Path) -> None:
     """A client that waits for notifications would hold the connection open for ever."""
     for number, (end, status) in enumerate(((signal.SIGINT, 130), (signal.SIGTERM, 0))):

@@ -140,6 +140,7 @@ def test_nothing_but_the_protocol_goes_to_stdout_and_nothing_to_stderr(tmp_path:
     assert stderr == ""
 
 
+@pytest.mark.long
 def test_whoever_asks_for_a_log_gets_json_lines_that_quote_nothing(tmp_path: Path) -> None:
     _, stderr = exchange(
         tmp_path,
@@ -249,6 +250,7 @@ def test_an_interrupt_ends_a_server_that_waits_for_its_client(tmp_path: Path) ->
     assert interrupted(COMMAND, tmp_path, '{"jsonrpc"', first=HELLO) == (130, "")
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for another process")
 @pytest.mark.parametrize("thread", first_of(["asyncio.to_thread", "anyio.to_thread.run_sync"]))
 def test_an_interrupt_ends_a_server_in_which_a_pass_works(tmp_path: Path, thread: str) -> None:
@@ -300,6 +302,7 @@ MANY = 3_000
 """Requests of which neither the answers nor the requests themselves fit into the pipes between."""
 
 
+@pytest.mark.long
 def test_requests_that_come_faster_than_they_are_answered_are_all_answered(tmp_path: Path) -> None:
     with subprocess.Popen(
         COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=at(tmp_path), text=True
@@ -378,6 +381,7 @@ def test_listing_tools_opens_no_store(tmp_path: Path) -> None:
     assert not (tmp_path / "home").exists()
 
 
+@pytest.mark.long
 def test_the_model_library_is_not_imported_and_the_first_answer_is_quick(tmp_path: Path) -> None:
     """0.7 s is the aim on a quiet machine (benchmarks measure it); here it only must not be seconds."""
     code = (

@@ -241,6 +241,7 @@ async def test_the_marks_around_restored_text_are_new_each_time(client: Client, 
     assert marks[0] != marks[1]
 
 
+@pytest.mark.long
 async def test_a_long_original_comes_in_pages_that_together_are_it(client: Client) -> None:
     long = "\n".join(f"row {n}: value {n * 7919}" for n in range(5_000))
     more = [{"role": "tool", "tool_name": "dump", "tool_use_id": "call_long", "content": long}, *items(12)]

@@ -7,7 +7,7 @@ One strategy is one conversation: the framework does not say which one a list be
 """
 
 # The framework is in no environment of the developers; tests/integrations runs this file against the real one.
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ A running session's list belongs to the client, which compacts by itself; there 
 """
 
 # The framework is in no environment of the developers; tests/integrations runs this file against the real one.
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 
 from __future__ import annotations
 

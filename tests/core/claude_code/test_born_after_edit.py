@@ -11,6 +11,7 @@ import pytest
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.settings.settings import Settings
 
+from ...conftest import first_of
 from .conftest import FakeClient, log_of
 
 pytestmark = pytest.mark.anyio
@@ -39,7 +40,7 @@ async def read(client: FakeClient, call: str, path: str, **more: str) -> str:
     )
 
 
-@pytest.mark.parametrize("agent", ["", "helper-1"])
+@pytest.mark.parametrize("agent", first_of(["", "helper-1"]))
 async def test_a_file_edited_a_moment_ago_stays_whole_before_the_transcript_has_the_edit(
     born: FakeClient, agent: str
 ) -> None:

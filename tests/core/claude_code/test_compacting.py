@@ -15,6 +15,7 @@ from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.models.events import Applied, HostCompacted, PolicySet, SessionKey
 from palimpsest_mcp.models.plans import Policy
 
+from ...conftest import first_of
 from .conftest import Open, log_of, long_session
 
 pytestmark = pytest.mark.anyio
@@ -120,7 +121,7 @@ async def test_a_result_that_only_the_client_has_is_recorded_first(p: Palimpsest
     assert "toolu_unseen" in items
 
 
-@pytest.mark.parametrize("told_by_hooks", [True, False])
+@pytest.mark.parametrize("told_by_hooks", first_of([True, False]))
 async def test_parallel_results_whose_rows_come_late_may_leave_all_the_same(
     p: Palimpsest, client: Open, told_by_hooks: bool
 ) -> None:
@@ -257,6 +258,7 @@ async def test_what_is_archived_before_a_compaction_is_whole_by_verify(p: Palimp
     assert report.ok and report.findings == () and report.records > 2
 
 
+@pytest.mark.long
 async def test_the_catalogue_after_a_compaction_stays_under_the_clients_limit(p: Palimpsest, client: Open) -> None:
     c = client()
     c.say("Start.")

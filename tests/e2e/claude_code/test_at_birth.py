@@ -69,7 +69,7 @@ def test_long_results_of_mcp_bash_and_read_enter_as_digests_and_come_back_exactl
         call("mcp__texts__lines", characters=LONG),
         bash(f"{sys.executable} print.py"),
         call("Read", file_path=file(born, "app.log")),
-        call("mcp__texts__lines", characters=160_000),
+        call("mcp__texts__lines", characters=100_000),
     )
     assert len(results) == 4
     for number, shown in enumerate(results, 1):
@@ -78,7 +78,7 @@ def test_long_results_of_mcp_bash_and_read_enter_as_digests_and_come_back_exactl
         assert "<persisted-output>" not in shown
         assert "exceeds maximum" not in shown
         assert len(shown) < LONG / 2
-    assert originals(born, run) == [text(LONG), text(LONG) + "\n", text(LONG) + "\n", text(160_000)]
+    assert originals(born, run) == [text(LONG), text(LONG) + "\n", text(LONG) + "\n", text(100_000)]
     rows = [
         row
         for row in born.rows(run.session_id)

@@ -10,6 +10,8 @@ from .driver import Client
 from .fake_messages import bash, say
 from .probe import hook_output, probe_of
 
+pytestmark = pytest.mark.long
+
 NOTE = "[Palimpsest's note, not what was written: 12 lines, 300 characters, sha256 0123456789ab]"
 WRITES = {
     "a here-document": f"cat > new.py <<'EOF'\nimport re\n{NOTE}\nEOF",
@@ -34,14 +36,12 @@ def test_a_command_that_would_write_a_note_does_not_run(client: Client) -> None:
     assert set(asked) == set(WRITES.values()), "nothing else was asked about"
 
 
-@pytest.mark.long
 def test_what_the_server_lets_pass_runs(client: Client) -> None:
     probe_of(client).plan({"PreToolUse Bash": ""})
     run = client.run("go", turns=[bash(WRITES["a here-document"]), say("end")])
     assert NOTE in (client.project / "new.py").read_text("utf-8") and run.said == "end"
 
 
-@pytest.mark.long
 def test_without_the_module_the_client_asks_about_what_it_can_see(client: Client) -> None:
     probe = probe_of(client)
     probe.plan({"PreToolUse Bash": DENY})

@@ -10,10 +10,11 @@ import pytest
 from .driver import OVER_TRIGGER, Client
 from .fake_messages import Reply, all_faults, bash, call, say
 
+pytestmark = pytest.mark.long
+
 ALLOW = ("--allowedTools", "Bash mcp__palimpsest__*")
 
 
-@pytest.mark.long
 def test_hooks_and_tools_work_under_the_plain_name(client: Client) -> None:
     client.plugin = None
     done = client.palimpsest("install", "claude-code")
@@ -34,7 +35,6 @@ def test_hooks_and_tools_work_under_the_plain_name(client: Client) -> None:
     assert sum(item["kind"] == "tool_result" for item in shown["items"]) >= 4
 
 
-@pytest.mark.long
 def test_the_clients_own_compaction_is_instructed_and_followed_by_the_catalogue(client: Client) -> None:
     client.plugin = None
     client.palimpsest("install", "claude-code")

@@ -14,6 +14,8 @@ from .fake_messages import say
 from .long_sessions import reading
 from .terminal import Terminal
 
+pytestmark = pytest.mark.long
+
 
 def compacted(client: Client, screen: Terminal) -> str:
     """The screen after a few steps, a compaction by hand and one more prompt."""

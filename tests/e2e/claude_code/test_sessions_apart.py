@@ -13,6 +13,8 @@ from .fake_messages import FakeMessages, Reply, Request, all_faults, calls, say
 from .long_sessions import archived, reading, restore_first, results_of
 from .terminal import Terminal
 
+pytestmark = pytest.mark.long
+
 
 def ids(client: Client) -> list[str]:
     """The sessions that the store knows."""
@@ -20,7 +22,6 @@ def ids(client: Client) -> list[str]:
     return [one["session_id"] for one in shown["recent"]]
 
 
-@pytest.mark.long
 def test_two_sessions_at_once_of_one_user_keep_to_themselves(client: Client) -> None:
     """One home, one store, one project folder; two processes, each with its server."""
     api = FakeMessages()
@@ -64,7 +65,6 @@ def test_two_sessions_at_once_of_one_user_keep_to_themselves(client: Client) -> 
         assert any(results.originals[one] in answer for one in results.digested)
 
 
-@pytest.mark.long
 def test_a_sub_agents_results_are_its_own(client: Client) -> None:
     task = "LOOK INTO THE FILES FOR ME"
 
@@ -98,7 +98,6 @@ def test_a_sub_agents_results_are_its_own(client: Client) -> None:
     )
 
 
-@pytest.mark.long
 def test_our_tools_answer_in_a_session_that_has_nothing_yet(client: Client) -> None:
     nothing = ("check_context_ratio", "list_offloaded", "show_context")
     asked = calls(*[(f"{OUR_TOOLS}__{tool}", {"session_id": "this"}) for tool in nothing])

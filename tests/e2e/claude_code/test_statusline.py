@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import pytest
+
 from .driver import Client
 from .fake_messages import bash, say
 from .terminal import Terminal
+
+pytestmark = pytest.mark.long
 
 
 def test_it_stands_under_the_prompt_and_follows_the_session(client: Client, terminal: Callable[..., Terminal]) -> None:

@@ -10,6 +10,8 @@ from .driver import OVER_TRIGGER, Client
 from .fake_messages import all_faults, bash, calls, faults, say
 from .terminal import Terminal
 
+pytestmark = pytest.mark.long
+
 
 def test_the_client_plays_the_script_and_compacts_by_itself_at_its_trigger(client: Client) -> None:
     client.plugin = None
@@ -26,7 +28,6 @@ def test_the_client_plays_the_script_and_compacts_by_itself_at_its_trigger(clien
     assert [boundary["trigger"] for boundary in run.boundaries()] == ["auto"]
 
 
-@pytest.mark.long
 def test_an_unpaired_call_is_a_fault(client: Client) -> None:
     client.plugin = None
     run = client.run("go", turns=[bash("echo one"), say("end")])
@@ -36,7 +37,6 @@ def test_an_unpaired_call_is_a_fault(client: Client) -> None:
     assert faults(broken)
 
 
-@pytest.mark.long
 def test_one_process_takes_several_prompts(client: Client) -> None:
     client.plugin = None
     with client.talking(turns=[say("first"), say("second")]) as talk:
@@ -47,7 +47,6 @@ def test_one_process_takes_several_prompts(client: Client) -> None:
     assert client.transcript(run.session_id).exists()
 
 
-@pytest.mark.long
 def test_the_interactive_client_takes_prompts_and_commands(client: Client, terminal: Callable[..., Terminal]) -> None:
     client.plugin = None
     client.api.play(say("an answer"))

@@ -13,6 +13,8 @@ from .fake_messages import all_faults, bash, calls, say
 from .probe import probe_of
 from .terminal import Terminal
 
+pytestmark = pytest.mark.long
+
 
 def long_session(client: Client, *flags: str) -> Run:
     """Calls until the client compacts by itself, and one answer after that."""
@@ -32,7 +34,6 @@ UNUSABLE = {
 }
 
 
-@pytest.mark.long
 def test_an_answer_that_cannot_be_used_leaves_the_compaction_to_the_client(client: Client) -> None:
     """One process, a compaction for each answer."""
     probe = probe_of(client)
@@ -58,7 +59,6 @@ def test_a_server_that_does_not_answer_leaves_the_compaction_to_the_client(clien
     assert run.said == "end" and len([one for one in run.requests if one.is_summary]) == 1
 
 
-@pytest.mark.long
 def test_instructions_of_the_server_reach_the_clients_own_summary(client: Client) -> None:
     probe_of(client).plan({"session.compact": json.dumps({"apply": False, "instructions": "KEEP THE PORT 4711"})})
     run = long_session(client)
@@ -75,7 +75,6 @@ def test_an_answer_far_over_the_clients_limit_for_results_arrives_whole(client: 
     assert not [one for one in run.requests if one.is_summary]
 
 
-@pytest.mark.long
 def test_without_the_command_the_session_goes_on(client: Client, tmp_path: Path) -> None:
     """The plugin is there, `palimpsest-mcp` is not: the client says so, and compacts by itself."""
     client.environment["PATH"] = "/usr/local/bin:/usr/bin:/bin"
@@ -83,7 +82,6 @@ def test_without_the_command_the_session_goes_on(client: Client, tmp_path: Path)
     assert run.said == "end" and len([one for one in run.requests if one.is_summary]) == 1
 
 
-@pytest.mark.long
 def test_what_is_no_text_is_named_where_no_digest_came_for_it(client: Client) -> None:
     probe = probe_of(client)
     probe.plan({"session.compact": json.dumps({"apply": True, "results": {}})})
@@ -98,7 +96,6 @@ def test_what_is_no_text_is_named_where_no_digest_came_for_it(client: Client) ->
     assert "was left out by the compaction" in next(iter(run.requests[-1].results.values()))
 
 
-@pytest.mark.long
 def test_an_answer_of_text_and_calls_keeps_both_and_thinking_goes(client: Client) -> None:
     probe_of(client).plan({"session.compact": "digest"})
     turns = [
@@ -113,7 +110,6 @@ def test_an_answer_of_text_and_calls_keeps_both_and_thinking_goes(client: Client
     assert not all_faults(run.requests)
 
 
-@pytest.mark.long
 def test_the_threshold_is_asked_after_a_turn_of_an_interactive_session_only(
     client: Client, terminal: Callable[..., Terminal]
 ) -> None:

@@ -14,6 +14,8 @@ import pytest
 from .driver import NODE, OURS
 from .fake_responses import FakeResponses, runs, says
 
+pytestmark = pytest.mark.long
+
 LOG = "\n".join(f"step-{n:03} wrote {n * 7} rows in {n % 97} ms" for n in range(260))
 """Below the 10,000 bytes that Codex gives of a result, to the model and to its hooks."""
 
@@ -83,7 +85,6 @@ def test_a_result_above_the_floor_is_a_digest_before_the_model_sees_it_and_comes
     assert LOG in user.ours("restore", session["handle"], batch["batch_id"])
 
 
-@pytest.mark.long
 def test_after_removal_results_are_as_the_tool_gave_them(user: CodexUser) -> None:
     user.ours("install", "codex", "--remove")
     assert LOG in user.reads_the_log()

@@ -15,6 +15,8 @@ import pytest
 from .driver import NODE, OURS, output
 from .fake_gemini import FakeGemini, calls
 
+pytestmark = pytest.mark.long
+
 BIG = "\n".join(f"{output(n)}" for n in range(6))
 
 
@@ -92,7 +94,6 @@ def test_a_very_large_result_is_a_digest_before_the_model_sees_it_and_comes_back
     assert BIG in user.ours("restore", session["handle"], batch["batch_id"])
 
 
-@pytest.mark.long
 def test_before_its_own_compression_everything_is_archived_and_the_session_goes_on(user: GeminiUser) -> None:
     small = calls("run_shell_command", command="head -n 40 big.log", description="reads some")
     user.api.used = 900_000  # of a window of 1,048,576: the client compresses before its next request
@@ -106,7 +107,6 @@ def test_before_its_own_compression_everything_is_archived_and_the_session_goes_
     assert [one["kind"] for one in items].count("tool_result") >= 3
 
 
-@pytest.mark.long
 def test_after_removal_results_are_as_the_tool_gave_them(user: GeminiUser) -> None:
     user.ours("install", "gemini-cli", "--remove")
     assert "restore_batch" not in read_all(user)

@@ -126,6 +126,7 @@ def test_two_sessions_do_not_know_of_each_other(user: User) -> None:
     assert " req-" not in texts
 
 
+@IN_PI
 def test_a_result_above_the_users_floor_is_a_digest_when_the_model_first_sees_it(user: User) -> None:
     careful = replace(user, at_birth_tokens=2_000)
     careful.api.play(*reads(careful, steps=1), say("read", None))

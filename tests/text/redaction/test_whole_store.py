@@ -15,9 +15,11 @@ from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.core.surface import Surface
 from palimpsest_mcp.errors import PalimpsestError
 
+from ...conftest import PROFILE
+
 pytestmark = pytest.mark.anyio
 PRIVATE = ("ledger", "offloaded")
-PLANTED = [p for p in positives(11) if p.secret in p.text]
+PLANTED = [p for p in positives(11) if p.secret in p.text][:: 2 if PROFILE == "ci" else 1]
 
 
 def session_of(planted: list[Positive]) -> list[dict[str, Any]]:

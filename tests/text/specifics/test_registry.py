@@ -15,7 +15,7 @@ from palimpsest_mcp.ports.seams import Registry
 from palimpsest_mcp.text.specifics import lexer
 from palimpsest_mcp.text.specifics.registry import CLASSES, DefaultRegistry
 
-from ...conftest import LONG
+from ...conftest import LONG, first_of
 
 REGISTRY = DefaultRegistry()
 
@@ -234,7 +234,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("unit", HOSTILE.values(), ids=HOSTILE.keys())
+@pytest.mark.parametrize("unit", first_of(HOSTILE.values(), kept=12), ids=HOSTILE.keys())
 def test_work_grows_with_the_text_and_not_faster(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each character is handed to a classifier a bounded number of times, however the text is made."""
     handed: list[int] = []
