@@ -242,6 +242,18 @@ def test_a_tools_word_that_it_does_not_show_everything_is_an_outcome(note: str) 
     assert note in [reading.records[n].text for n in marked[:2]]
 
 
+def test_who_asked_for_some_lines_need_not_be_told_that_there_are_more() -> None:
+    """Of 246 characters for a part of a test file the pager's last word took 66."""
+    lines = [f"The part {n} of the plan is with the team of shop {n * 7}" for n in range(30)]
+    more, hole = "... (241 more lines not shown. Use offset=28 to continue reading)", "< truncated lines 9-13 >"
+    for part in (False, True):
+        reading = Source("\n".join([*lines[:15], hole, *lines[15:], more])).reading
+        assert hole in [reading.records[n].text for n in mark(reading, verb="read plan.md", part=part)]
+        reading = Source("\n".join([*lines, more])).reading
+        marked = [reading.records[n].text for n in mark(reading, verb="read plan.md", part=part)]
+        assert (more in marked) is not part
+
+
 def test_the_folder_that_a_command_was_asked_for_is_an_outcome() -> None:
     listing = "\n".join(f"-rw-r--r-- 1 app 4{n}1 part-{n}.py" for n in range(20))
     assert told(f"/srv/harbour/berths\n{listing}", verb="bash pwd && ls -la") == ["/srv/harbour/berths"]

@@ -1183,6 +1183,33 @@ def test_between_two_places_of_code_that_a_search_shows_their_border_stands(benc
     assert crossed
 
 
+def test_a_point_that_is_left_out_behind_one_with_points_is_marked_behind_those(bench: Bench) -> None:
+    """The mark stood on "Path normalization:", all of whose points were shown; the part that was left out followed."""
+    said = {
+        "Hull": [
+            "  - Keep all 412 ribs of the old frame.",
+            "  - Nobody may cut into the keel before the survey of May.",
+        ],
+        "Rigging": [
+            "  - Cables come from Porto, in 9 weeks at best.",
+            "  - Ask the harbour master where the mast can lie.",
+        ],
+        "Galley": ["  - Infer the size of the stove from the old drawing, sheet 17.", "  - Coal is stored aft."],
+        "Bridge": ["  - Two compasses, one of them without its light.", "  - Radar stays as it is until 2027."],
+        "Cargo": ["  - 38 hooks, each tested with 2,000 kg.", "  - Salt must never lie on bare steel."],
+    }
+    text = "# Refit\n\n" + "\n".join("\n".join([f"- {name} work:", *points]) for name, points in said.items())
+    marked = 0
+    for share in (0.3, 0.4, 0.5, 0.6, 0.7, 0.8):
+        lines = [one for one in bench.digest(text, share=share).parts[0].text.split("\n") if one[:1] != "["]
+        shown = [line.removesuffix(" …") for line in lines]
+        for name, points in said.items():
+            if f"- {name} work:" in shown and all(point in shown for point in points):
+                assert f"- {name} work:" in lines, lines
+                marked += f"{points[-1]} …" in lines
+    assert marked
+
+
 def test_a_gap_between_two_shown_sentences_of_a_section_is_marked(bench: Bench) -> None:
     said = [
         "Charcoal burners felled most of the beeches before the railway came in 1871.",

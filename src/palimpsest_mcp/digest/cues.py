@@ -130,6 +130,8 @@ PARTIAL = re.compile(
     r"|truncated|(?:output|results?|file|content) (?:was |were |is |are )?truncated|showing (?:first|lines|results))"
 )
 """A tool's own word that it does not show everything: who does not see it takes a part for the whole."""
+_MORE_BELOW = re.compile(r"(?i)[\[(<.… ]{1,6}[\d,]+ (?:more )?lines? (?:more|in file|not shown|below)")
+"""The same of a pager at its end: who asked for thirty lines knows it."""
 _LABELLED = 120
 """Characters of a line that are looked at for it."""
 _PWD = re.compile(r"\S+ pwd\b")
@@ -243,7 +245,7 @@ class _Line(NamedTuple):
     went_well: bool
 
 
-def mark(reading: Reading, *, is_error: bool = False, verb: str = "") -> list[int]:
+def mark(reading: Reading, *, is_error: bool = False, verb: str = "", part: bool = False) -> list[int]:
     """Set kind and worth of what must not be lost, in place. Linear in the reading.
 
     Args:
@@ -252,6 +254,7 @@ def mark(reading: Reading, *, is_error: bool = False, verb: str = "") -> list[in
         is_error: the host said that the call failed.
         verb: the tool, or the verb of its action, and its target (`Bash git log --stat`, `run git log`, `read a.py`);
             empty: not known.
+        part: its call asked for some lines only, and knows that there are more.
 
     Returns:
         Numbers of the records that say how it went, the best first, at most three. Of a file that was read, and of
@@ -269,7 +272,8 @@ def mark(reading: Reading, *, is_error: bool = False, verb: str = "") -> list[in
     _mark_claims(lines, source=source)
     _fade_repeated(reading.records)
     best = best or _failing(lines, source=source)
-    partial = [n for n, line in enumerate(lines) if PARTIAL.match(line.record.text[:_LABELLED])][:1]
+    told = [(n, line.record.text[:_LABELLED]) for n, line in enumerate(lines)]
+    partial = [n for n, text in told if PARTIAL.match(text) and not (part and _MORE_BELOW.match(text))][:1]
     partial += [n for n, line in enumerate(lines[:1]) if _answers_pwd(line.record.text, verb)]
     for number in partial:
         _raise(reading.records[number], "outcome", 4.0)

@@ -64,6 +64,8 @@ class _Print:
         self._pieced: set[int] = set()
         self._places: dict[int, int] = {}
         """Record with a line of its own -> which line that is."""
+        self._leads = set[int]()
+        """Points with points of their own that are shown, behind which the next one is not."""
         self._current = -1
         units = (item.units[one] for one in item.taken)
         self._whole = item.heads.union(*(unit.records for unit in units if not unit.span))
@@ -87,6 +89,7 @@ class _Print:
                 self._lines_of(number)
             elif block in members:
                 self._block(block, members.pop(block))
+        self._mark_leads()
         text = item.shown_text() if item.listed else ""
         if names := self._inside([name for name in item.listed if name not in text]):
             left = item.names.keys() - item.listed
@@ -187,7 +190,21 @@ class _Print:
         if record in item.unfinished and record + 1 not in self._whole:
             return True
         following = item.follower.get(record, record)
-        return following != record and following not in self._whole
+        if following == record or following in self._whole:
+            return False
+        beside = item.records[following].under == item.records[record].under
+        if beside and record in item.parents and any(record in item.chain(n) for n in self._whole - {record}):
+            self._leads.add(record)
+            return False
+        return True
+
+    def _mark_leads(self) -> None:
+        """Where the point behind one with points of its own is left out, the mark stands behind those."""
+        for record in self._leads:
+            below = [at for n, at in self._places.items() if record in self._item.chain(n)]
+            at = max(below, default=self._places.get(record, -1))
+            if at >= 0 and not self.lines[at].text.endswith(CUT):
+                self.lines[at] = self.lines[at]._replace(text=f"{self.lines[at].text} {CUT}")
 
     def _has_more(self, record: int) -> bool:
         """Whether it is the last that is shown of an object which has other fields (D19)."""

@@ -84,6 +84,7 @@ class _Kept(msgspec.Struct, array_like=True):
     spots: dict[int, list[Spot]]
     derived: frozenset[int]
     coded: list[tuple[_Coding, Coded]]
+    part: bool = False
 
     def fits(self, facts: Facts) -> bool:
         """Whether every number is one of something that is there."""
@@ -113,7 +114,7 @@ class Study:
         self._registry = registry
         self.text = source.text
         self.facts: Facts = facts_of(source, registry)
-        self._marked: dict[tuple[frozenset[Shape], bool, str], Marked] = {}
+        self._marked: dict[tuple[frozenset[Shape], bool, str, bool], Marked] = {}
         self._read = (self._known(kept) if kept else None) or Source(source.text)
 
     @cached_property
@@ -145,7 +146,7 @@ class Study:
         """
         own = shared & self.shapes
         verb = _verb(source)
-        key = (own, source.is_error, verb)
+        key = (own, source.is_error, verb, source.part)
         if key not in self._marked:
             read = Source(source.text) if self._marked else self._read  # records are marked in place
             read.make_rows(own)
@@ -173,6 +174,7 @@ class Study:
             spots=own.spots,
             derived=own.derived,
             coded=coded,
+            part=source.part,
         )
         return zlib.compress(msgspec.msgpack.encode(kept), 1)
 
@@ -185,7 +187,7 @@ class Study:
             return None
         source = Source(self.text, found.known)
         source.kept.update(found.coded)
-        self._marked[frozenset(), found.is_error, found.verb] = Marked(
+        self._marked[frozenset(), found.is_error, found.verb, found.part] = Marked(
             source, found.outcomes, found.errors, found.cells, found.spots, found.derived
         )
         return source
@@ -193,7 +195,7 @@ class Study:
     def _mark(self, read: Source, source: DigestSource, verb: str) -> Marked:
         records = read.reading.records
         errors = {n for n, record in enumerate(records) if record.kind == "error"}
-        outcomes = mark(read.reading, is_error=source.is_error, verb=verb)
+        outcomes = mark(read.reading, is_error=source.is_error, verb=verb, part=source.part)
         errors |= {n for n, record in enumerate(records) if record.kind == "error"}
         cells, spots = self._specs_in([record.cells or (record.text,) for record in records])
         told = [one.records for one in read.reading.objects]

@@ -182,6 +182,7 @@ class Sources:
             redacted=sum(masked.counts.values()),
             binary=has_binary(item.content),
             arguments=self._arguments(item),
+            part=item.args is not None and not _OF_A_PART.isdisjoint(item.args),
         )
 
     def _arguments(self, item: Item) -> tuple[tuple[str, str], ...]:
@@ -202,6 +203,8 @@ def _ids(items: Sequence[ContextItem]) -> tuple[str, ...]:
 
 _SHORT_ARGUMENT, _ARGUMENTS = 60, 8
 """Characters of an argument that names what a call acted on, and how many of one call do."""
+_OF_A_PART = frozenset({"limit", "end_line", "endLine", "line_end", "max_lines", "view_range", "num_lines", "n_lines"})
+"""Arguments by which a call says how many lines of a file it wants."""
 _BESIDE = 2
 """Tokens beside a value: a word that it shares with others, what keeps it apart from the next."""
 NEVER_LEAVES = ("original_query", "clarify_verification", "system_prompt")
