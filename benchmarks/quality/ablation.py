@@ -215,6 +215,7 @@ ROWS: dict[str, list[Change]] = {
     "object_outline._SHARED": [(object_outline, "_SHARED", 0.0)],
     "object_outline.FEW_ROWS": [(object_outline, "FEW_ROWS", 0), (outline, "FEW_ROWS", 0)],
     "outline._HITS": [(outline, "_HITS", 0)],
+    "outline._LISTED": [(outline, "_LISTED", 0)],
     "outline._DEFINED_TOO": [(outline, "_DEFINED_TOO", 0)],
     "outline._ERRORS, _SAID": [(outline, "_ERRORS", 60), (outline, "_SAID", 0)],
     "outline._MOST_SECTIONS": [(outline, "_MOST_SECTIONS", 0)],

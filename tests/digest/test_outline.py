@@ -541,6 +541,18 @@ def test_definitions_that_are_not_shown_are_named_those_of_a_shown_class_first()
     assert not unshown(source.reading, blocks, everything, 100, few=False)
 
 
+def test_files_of_a_listing_that_are_not_shown_are_named_without_the_folder_that_all_lie_in() -> None:
+    """Four of eighteen files stood there with their whole paths, and of the others nothing."""
+    row = "-rw-r--r--@ 1 ada  staff   {}178 Nov 21 22:18 /srv/harbour/packages/berths/src/{}.ts"
+    names = ("cli", "compaction", "config", "fuzzy", "index", "main", "shell")
+    source = Source("\n".join(row.format(n, name) for n, name in enumerate(names)))
+    records = source.reading.records
+    blocks = encoded(source.reading, range(len(records)), source.mined(range(len(records))))[1]
+    said = unshown(source.reading, blocks, {0, 6}, 100, few=False)
+    assert said == "5 entries: compaction.ts, config.ts, fuzzy.ts, index.ts, main.ts"
+    assert not unshown(source.reading, blocks, range(7), 100, few=False)
+
+
 def test_a_function_is_named_by_what_it_is_assigned_to() -> None:
     """Two definitions were counted and one of them named."""
     code = "class Editor {\n\tsubmit(): void {\n\t}\n}\nthis.editor.onCtrlC = () => {\n\tthis.stop();\n};\n"

@@ -31,6 +31,7 @@ from .object_outline import (
     shared_values,
     valued,
 )
+from .rank import called
 from .readers.json_tables import BEHIND
 from .records import Reading, Record, Table
 
@@ -78,6 +79,8 @@ _ERRORS, _SAID = 150, 70
 """The same of errors, and of what most of a file say, which is how they are mended."""
 _DEFINED_TOO = 60
 """Characters that name definitions of which nothing is shown: a class without two of its methods looks like another."""
+_LISTED = 120
+"""The same of entries that are whole paths, too long to be named one by one below."""
 _BEHIND_PLACE = re.compile(r"[\d,:)\s-]*(?:error:?\s+)?")
 _MOST_SECTIONS = 8
 """Sections of which nothing is shown that are named where much else is."""
@@ -200,6 +203,11 @@ def unshown(
     defined.sort(key=lambda one: one.under not in shown)  # methods of a class that a reader sees, before others
     if shown and defined:
         return joined_names(counted(len(defined), "definition"), _definitions(defined), min(width, _DEFINED_TOO))
+    listed = called(one for n, one in enumerate(records) if n not in shown)
+    if paths := [name for name in listed if "/" in name]:
+        folders = {path.rpartition("/")[0] for path in paths}
+        names = [path.rpartition("/")[2] if len(folders) == 1 else _end_of(path) for path in paths]
+        return joined_names(counted(len(listed), "entry"), names, min(width, _LISTED))
     if few or not data:
         return hidden_sections(records, tables, shown, width, few=few, page=page, examples=not data)
     return ""
