@@ -69,7 +69,7 @@ def test_only_the_newest_request_counts_and_what_was_committed_before_it_is_fini
     assert talk.told("finished") == ["[main 1a2b3c4] Move the importer"]
     assert talk.told("done") == ["last, Edit `/b.py` (message 8): - a / + b", "changed 1 file: b.py"]
     assert (
-        "- Done before, ticked off or committed, not to be done again: [main 1a2b3c4] Move the importer"
+        "- Committed, or ticked off by the agent itself, not to be done again: [main 1a2b3c4] Move the importer"
         in to_markdown(talk.harvest())
     )
 
@@ -246,6 +246,8 @@ def test_points_of_earlier_versions_are_read() -> None:
         "- Open:", "- Finished before, not to be done again: A\n- Failed, not tried again since: B\n- Open:"
     )
     assert [(one.kind, one.text) for one in from_markdown(text).checkpoint][2:4] == [("finished", "A"), ("failed", "B")]
+    newer = text.replace("Finished before, not", "Done before, ticked off or committed, not")
+    assert from_markdown(newer).checkpoint == from_markdown(text).checkpoint
 
 
 def test_an_edit_that_the_user_rejected_is_an_open_error() -> None:

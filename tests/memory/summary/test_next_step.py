@@ -981,6 +981,15 @@ def test_a_finding_of_a_file_edited_since_that_a_later_check_no_longer_names_is_
     assert not any("guard_fail" in one for one in talk.told("done"))
 
 
+def test_a_search_is_told_with_the_place_that_it_looked_in() -> None:
+    """ "No matches found" of one file read as if the name stood nowhere."""
+    talk = Talk("Where is the event handled?")
+    talk.call("Grep", "No matches found", pattern="toggle_group", path="/srv/app/lib/live/session_live.ex")
+    assert "last, Grep `toggle_group` in `live/session_live.ex` (message 2): No matches found" in talk.told("done")
+    talk.call("Grep", "No matches found", pattern="toggle_group")
+    assert any("Grep `toggle_group` (message 4): No matches found" in one for one in talk.told("done"))
+
+
 def test_what_the_last_edits_changed_is_told_by_their_lines() -> None:
     old, new = "setImmediate(() => {\n  apply(theme);\n});\nkeep();", "apply(theme);\nkeep();"
     talk = Talk("Undo the setImmediate, please: it was the console.log that did it")

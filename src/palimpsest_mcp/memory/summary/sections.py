@@ -65,7 +65,7 @@ _ORDER = re.compile(r"[Mm]essage (\d+): ")
 _ORDER_GUARD = re.compile(rf"{_ORDER.pattern}|… and ")
 _POINTS: dict[PointKind, str] = {
     "asked": "Asked last",
-    "finished": "Done before, ticked off or committed, not to be done again",
+    "finished": "Committed, or ticked off by the agent itself, not to be done again",
     "done": "Done for it",
     "failed": "Failed, and not seen to work since",
     "open": "Open",
@@ -74,6 +74,7 @@ _POINTS: dict[PointKind, str] = {
 _KINDS: dict[str, PointKind] = {
     **{words: kind for kind, words in _POINTS.items()},
     "Ticked off or committed, not to be done again": "finished",  # as files of earlier versions say it
+    "Done before, ticked off or committed, not to be done again": "finished",
     "Finished, not to be done again": "finished",
     "Finished before, not to be done again": "finished",
     "Failed, not tried again since": "failed",

@@ -77,6 +77,8 @@ FEW_ROWS = 3
 FOLDER = re.compile(r"^\s*cd (\S+)\s*(?:&&|;|\n)\s*")
 _THINKS = re.compile(r"think|reason|reflect|^plan$", re.IGNORECASE)
 """Tools with which an agent only talks to itself."""
+_PLACES = ("path", "file_path", "directory", "dir", "folder")
+"""Arguments of a search that say where it looks."""
 
 
 def is_thought(call: Call) -> bool:
@@ -252,7 +254,17 @@ def call_line(call: Call, mask: Mask, limit: int = MAX_LINE) -> str:
 def named_call(call: Call, mask: Mask) -> str:
     """What was called, with what, in which message."""
     what = one_line(mask(_given(call)[:4_000]), MAX_COMMAND).replace("`", "'")
-    return f"{call.tool or 'a tool'}{f' `{what}`' if what else ''} (message {call.place[0] + 1})"
+    searched = one_line(mask(_searched(call)), MAX_ROW).replace("`", "'")
+    place = f" in `{searched}`" if searched else ""
+    return f"{call.tool or 'a tool'}{f' `{what}`' if what else ''}{place} (message {call.place[0] + 1})"
+
+
+def _searched(call: Call) -> str:
+    """Where a search looked, by the last two names of it: what is not in one file may be in the next."""
+    if call.action.verb != "search":
+        return ""
+    path = next((one for name in _PLACES if isinstance(one := call.args.get(name), str)), "").rstrip("/")
+    return "/".join(path.split("/")[-2:]) if path not in ("", ".", call.action.target) else ""
 
 
 def _came(call: Call, mask: Mask, limit: int) -> str:
