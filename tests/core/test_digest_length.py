@@ -69,7 +69,12 @@ async def test_a_longer_digest_is_what_a_user_may_set(tmp_path: Path, monkeypatc
 async def test_only_a_large_window_has_room_for_longer_digests(p: Palimpsest, window: int | None, most: int) -> None:
     """3 % of it; at most 6,000 tokens, and never less than D20 says. Where none is named a list only gets shorter."""
     done = await p.compact_messages(
-        messages_of(table(3_000)), session_id="s", keep_last=3, force=True, window_tokens=window, target=0.1
+        messages_of(table(6_000 if most == 6_000 else 3_000)),
+        session_id="s",
+        keep_last=3,
+        force=True,
+        window_tokens=window,
+        target=0.1,
     )
     (batch,) = done.report.batches
     assert 0.75 * most < batch.digest_tokens <= most
