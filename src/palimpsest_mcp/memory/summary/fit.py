@@ -54,6 +54,7 @@ _LADDER = (
     _Keep(0, 2, 0, 4, 3, 4, 2_800, 6),
     _Keep(0, 2, 0, 3, 2, 3, 2_200, 5),
     _Keep(0, 1, 0, 2, 1, 2, 1_800, 4),
+    _Keep(0, 1, 0, 1, 1, 1, 1_800, 3),
 )
 """From the mildest cut to the hardest; after it, files go."""
 
