@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.digest.blocks import SEPARATORS, Block, Unit, encoded
-from palimpsest_mcp.digest.notation import CUT
+from palimpsest_mcp.digest.blocks import Block, Unit, encoded
+from palimpsest_mcp.digest.notation import CUT, SEPARATORS
 from palimpsest_mcp.digest.records import Reading, Record, Table
 from palimpsest_mcp.digest.templates import mined
 

@@ -550,6 +550,10 @@ def test_files_of_a_listing_that_are_not_shown_are_named_without_the_folder_that
     blocks = encoded(source.reading, range(len(records)), source.mined(range(len(records))))[1]
     said = unshown(source.reading, blocks, {0, 6}, 100, few=False)
     assert said == "5 entries: compaction.ts, config.ts, fuzzy.ts, index.ts, main.ts"
+    twice = Source("\n".join(row.format(n, name) for n, name in enumerate((*names, "index", "main"))))
+    blocks = encoded(twice.reading, range(9), twice.mined(range(9)))[1]
+    said = unshown(twice.reading, blocks, {0, 6}, 100, few=False)
+    assert said.startswith("7 entries: ") and said.count("index.ts") == 1, "each is counted, and its name said once"
     assert not unshown(source.reading, blocks, range(7), 100, few=False)
 
 

@@ -20,14 +20,12 @@ from typing import NamedTuple
 
 import msgspec
 
-from .notation import BETWEEN, CUT, INSIDE, NAMED
+from .notation import BETWEEN, CUT, INSIDE, NAMED, SEPARATORS
 from .proof import turns
 from .records import MASKED, Reading, Record, Table
 from .source_facts import between, cut_at
 from .templates import BREAK, Template
 
-SEPARATORS = "|¦‖"
-"""Between cells: the first that none of them holds."""
 _LONG = 400
 """Characters from which a line or a cell is cut."""
 _CUT_LINE, _CUT_CELL = 240, 160

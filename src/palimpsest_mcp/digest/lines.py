@@ -164,7 +164,8 @@ class _Print:
         item, above = self._item, max(self._places, default=-1)
         if not self.lines or self._places.get(above) != len(self.lines) - 1 or above > record:
             return
-        left_out = item.said_next.get(above, record) not in self._whole | {record}
+        following = item.said_next.get(above, record)
+        left_out = following != record and following not in self._whole
         if left_out and item.records[above].under == item.records[record].under:
             last = self.lines[-1]
             self.lines[-1] = last if last.text.endswith(CUT) else last._replace(text=f"{last.text} {CUT}")

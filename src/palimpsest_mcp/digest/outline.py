@@ -203,11 +203,12 @@ def unshown(
     defined.sort(key=lambda one: one.under not in shown)  # methods of a class that a reader sees, before others
     if shown and defined:
         return joined_names(counted(len(defined), "definition"), _definitions(defined), min(width, _DEFINED_TOO))
-    listed = called(one for n, one in enumerate(records) if n not in shown)
-    if paths := [name for name in listed if "/" in name]:
+    entries = [one for n, one in enumerate(records) if n not in shown and one.kind == "entry"]
+    paths = [next(iter(called((one,))), "") for one in entries]
+    if paths and all("/" in path for path in paths):  # else some would be counted and not named
         folders = {path.rpartition("/")[0] for path in paths}
         names = [path.rpartition("/")[2] if len(folders) == 1 else _end_of(path) for path in paths]
-        return joined_names(counted(len(listed), "entry"), names, min(width, _LISTED))
+        return joined_names(counted(len(entries), "entry"), names, min(width, _LISTED))
     if few or not data:
         return hidden_sections(records, tables, shown, width, few=few, page=page, examples=not data)
     return ""

@@ -201,7 +201,7 @@ class DigestSource(msgspec.Struct, frozen=True, kw_only=True):
     """Names and short values that its call gives, where nothing else says what it acted on: they stand above the
     part."""
     part: bool = False
-    """Its call asked for some lines of a file, so that it needs not be told that there are more."""
+    """Its call asked for some lines of a file and got as many, so that it need not be told that there are more."""
 
 
 class Visible(msgspec.Struct, frozen=True):

@@ -12,6 +12,7 @@ import hashlib
 import json
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -182,7 +183,7 @@ class Sources:
             redacted=sum(masked.counts.values()),
             binary=has_binary(item.content),
             arguments=self._arguments(item),
-            part=item.args is not None and not _OF_A_PART.isdisjoint(item.args),
+            part=is_a_part(item.args, masked.text),
         )
 
     def _arguments(self, item: Item) -> tuple[tuple[str, str], ...]:
@@ -197,13 +198,19 @@ class Sources:
         return self._redactor.redact(text).text if text else ""
 
 
+def is_a_part(args: Mapping[str, Any] | None, text: str) -> bool:
+    """Whether a call got as many lines as it asked for; fewer were cut by the tool, which its caller cannot know."""
+    asked = [one for name in _OF_A_PART if isinstance(one := (args or {}).get(name), int)]
+    return bool(asked) and text.count("\n") + 1 >= max(asked)
+
+
 def _ids(items: Sequence[ContextItem]) -> tuple[str, ...]:
     return tuple(one.item.id for one in items)
 
 
 _SHORT_ARGUMENT, _ARGUMENTS = 60, 8
 """Characters of an argument that names what a call acted on, and how many of one call do."""
-_OF_A_PART = frozenset({"limit", "end_line", "endLine", "line_end", "max_lines", "view_range", "num_lines", "n_lines"})
+_OF_A_PART = ("limit", "max_lines", "num_lines", "n_lines")
 """Arguments by which a call says how many lines of a file it wants."""
 _BESIDE = 2
 """Tokens beside a value: a word that it shares with others, what keeps it apart from the next."""
